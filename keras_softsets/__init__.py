@@ -1,0 +1,3 @@
+"""Train Keras models on the metric you report."""
+
+__version__ = "0.1.0"
