@@ -36,8 +36,7 @@ def mlp(
         classes: Number of outputs. Defaults to `1`.
         logits: Whether to return logits instead of probabilities; give the loss `from_logits=True` then. Defaults to
             `False`.
-        dropout: Share of the units dropped in training, inside `[0, 1)`. Defaults to `0.5`, the value of the paper's
-            code.
+        dropout: Share of the units dropped in training, inside `[0, 1)`. Defaults to `0.5`.
         positive_rate: Share of positives in the training data, inside `(0, 1)`. If given, the output's bias starts at
             its log odds, so that the first predictions are about as frequent as the positives. Defaults to `None`: a
             bias of zero, as in the paper.

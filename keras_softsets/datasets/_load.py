@@ -1,0 +1,145 @@
+"""`load`: a prepared data set, split and standardised."""
+
+import contextlib
+import os
+import sys
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from keras_softsets.datasets._catalog import Description, check_counts, lookup
+from keras_softsets.datasets._records import read_records
+from keras_softsets.datasets._splits import fit_scaling, pipeline, stratified_indices
+from keras_softsets.datasets._tables import Array
+
+_VALIDATION, _TEST = 0.16, 0.20
+_VALIDATION_OF_CIFAR10 = 0.20
+_BATCH_OF_ROWS, _BATCH_OF_IMAGES = 1024, 128  # the paper's
+
+
+class Splits(NamedTuple):
+    """The three parts of a data set, each `(x, y)` or a `tf.data.Dataset` of such batches."""
+
+    train: Any
+    validation: Any
+    test: Any
+
+
+def load(
+    name: str,
+    seed: int = 0,
+    raw_dir: str | os.PathLike[str] | None = None,
+    data_dir: str | os.PathLike[str] | None = None,
+    as_numpy: bool = True,
+    *,
+    batch_size: int | None = None,
+) -> Splits:
+    """Loads a data set, ready to train on.
+
+    Tables are split at random into 64 % training, 16 % validation and 20 % test data. Of CIFAR-10, the official test
+    set is the test part, and the 50,000 training pictures are split into 40,000 and 10,000. Splits are stratified: by
+    the label, or for CIFAR-10 by its ten classes, each stratum is shared out alike (rounded to whole samples). They
+    depend on nothing but the data and `seed`; both CIFAR-10 tasks get the same one. The unit is the row, as in the
+    paper, so rows that occur twice in the original (a third of mammography's, for instance) can be in two parts.
+
+    Every feature, or colour channel of a picture, is then centred and scaled to unit variance with the mean and the
+    standard deviation of the *training* part.
+
+    The first call downloads the official files or reads them from `raw_dir`, checks them against their published
+    digests and prepares them with TensorFlow Datasets; that takes from seconds to about a minute. Later calls read
+    what is prepared. An interrupted preparation leaves nothing behind that a later call would read.
+
+    Args:
+        name: One of the names that `describe` lists.
+        seed: Decides which sample goes where, and how pipelines shuffle. Defaults to `0`.
+        raw_dir: Folder with the raw files under their own names, plain, `.gz` or `.xz`, either directly or in a folder
+            for each data set (`adult/adult.data`). If given, nothing is downloaded. Defaults to the environment
+            variable `KERAS_SOFTSETS_RAW_DIR`, and without it to a download.
+        data_dir: Where prepared data are kept. Defaults to that of TensorFlow Datasets, `~/tensorflow_datasets`.
+        as_numpy: Whether to return arrays; otherwise `tf.data` pipelines. Defaults to `True`.
+        batch_size: Samples in a batch of a pipeline. Defaults to the paper's: `1024` for tables, `128` for pictures.
+
+    Returns:
+        A named tuple with the fields `train`, `validation` and `test`. As arrays, each is `(x, y)`: `x` float32 of
+        shape `(samples, features)` or `(samples, 32, 32, 3)`, `y` float32 of shape `(samples,)`, 1 for positive. As
+        pipelines, each is a `tf.data.Dataset` of such batches; the training part is shuffled anew in every epoch.
+
+    Example:
+        >>> train, validation, test = load("synthetic_05")
+        >>> [x.shape for x, y in (train, validation, test)]
+        [(3360, 3), (840, 3), (1050, 3)]
+        >>> int(train[1].sum())
+        160
+    """
+    expected = lookup(name)
+    _check_arguments(seed, as_numpy, batch_size)
+    builder = _prepare(name, raw_dir, data_dir)
+    parts = _split_table(builder, seed) if "features" in builder.info.features else _split_images(builder, seed)
+    _check_prepared(expected, parts, builder.data_dir)
+    scaling = fit_scaling(parts.train[0])
+    if as_numpy:
+        return Splits(*((scaling.apply(x), y) for x, y in parts))
+    size = batch_size or (_BATCH_OF_ROWS if parts.train[0].ndim == 2 else _BATCH_OF_IMAGES)
+    return Splits(
+        pipeline(parts.train, scaling, size, shuffle_seed=seed),
+        pipeline(parts.validation, scaling, size),
+        pipeline(parts.test, scaling, size),
+    )
+
+
+def _check_arguments(seed: int, as_numpy: bool, batch_size: int | None) -> None:
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= seed < 2**32:
+        raise ValueError(f"`seed` must be an integer from 0 to 2**32 - 1. Received: seed={seed!r}")
+    if batch_size is None:
+        return
+    if isinstance(batch_size, bool) or not isinstance(batch_size, Integral) or batch_size < 1:
+        raise ValueError(f"`batch_size` must be a positive integer or None. Received: batch_size={batch_size!r}")
+    if as_numpy:
+        raise ValueError(f"`batch_size` must be None unless as_numpy=False. Received: batch_size={batch_size!r}")
+
+
+def _prepare(name: str, raw_dir: str | os.PathLike[str] | None, data_dir: str | os.PathLike[str] | None) -> Any:
+    """Returns the builder of a data set that is prepared."""
+    try:
+        from keras_softsets.datasets.builders import BUILDERS
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f'`load` needs the package {error.name}; install it with pip install "keras-softsets[datasets]".'
+        ) from error
+
+    builder = BUILDERS[name](data_dir=data_dir, raw_dir=raw_dir)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # TFDS prints its messages; they belong beside its progress bars.
+            builder.download_and_prepare()
+    except OSError:
+        # Another process may have finished the same preparation in the meantime; its content passed the same checks.
+        if not builder.data_path.exists():
+            raise
+        builder = BUILDERS[name](data_dir=data_dir, raw_dir=raw_dir)
+    return builder
+
+
+def _split_table(builder: Any, seed: int) -> Splits:
+    tables = [read_records(builder, split) for split in builder.info.splits]
+    x, y = (np.concatenate([table[key] for table in tables]) for key in ("features", "label"))
+    train, validation, test = stratified_indices(y, (_VALIDATION, _TEST), seed)
+    return Splits(_take(x, y, train), _take(x, y, validation), _take(x, y, test))
+
+
+def _split_images(builder: Any, seed: int) -> Splits:
+    train, test = (read_records(builder, split) for split in ("train", "test"))
+    x, y = train["image"], train["label"]
+    kept, validation = stratified_indices(train["cifar10_label"], (_VALIDATION_OF_CIFAR10,), seed)
+    return Splits(_take(x, y, kept), _take(x, y, validation), _take(test["image"], test["label"], slice(None)))
+
+
+def _take(x: Array, y: Array, indices: Any) -> tuple[Array, Array]:
+    # Labels in the dtype of predictions, since losses compute with both.
+    return x[indices], y[indices].astype("float32")
+
+
+def _check_prepared(expected: Description, parts: Splits, data_dir: str) -> None:
+    labels = np.concatenate([y for _, y in parts])
+    where = f"The prepared data in {data_dir} are damaged, delete the folder and load again: they"
+    check_counts(expected, len(labels), int(labels.sum()), where)
