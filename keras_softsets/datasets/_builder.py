@@ -17,6 +17,7 @@ from keras_softsets.datasets._raw import RAW_DIR_VARIABLE, LocalFile, RawFile, r
 from keras_softsets.datasets._records import read_records
 from keras_softsets.datasets._tables import Table, TableSource, check_tables
 
+_PAPER = "https://arxiv.org/abs/2009.01367"
 Example = tuple[int, dict[str, Any]]
 
 
@@ -45,7 +46,7 @@ class RawDirBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):  #
             builder=self,
             description=type(self).__doc__,
             features=tfds.features.FeaturesDict(features),
-            homepage=facts.source if facts.source.startswith("http") else None,
+            homepage=facts.source if facts.source.startswith("https") else _PAPER,
             citation=CITATIONS[self.name],
             license=facts.licence,
             # The order of the raw files, so that a split by seed does not depend on how a TFDS version hashes keys.
@@ -82,6 +83,8 @@ class TableBuilder(RawDirBuilder, skip_registration=True):  # type: ignore[call-
 
     def _files(self, dl_manager: tfds.download.DownloadManager) -> list[LocalFile]:
         files = self.source.files
+        if not files:  # Generated data: `raw_dir` does not concern them.
+            return []
         directory = raw_directory(self.raw_dir)
         if directory is None and self.MANUAL_DOWNLOAD_INSTRUCTIONS:
             directory = self._manual_directory(dl_manager)

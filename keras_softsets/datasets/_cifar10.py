@@ -8,9 +8,10 @@ are not accepted.
 import hashlib
 import io
 import tarfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 
@@ -64,8 +65,8 @@ def _batches(directory: Path) -> Iterator[tuple[str, Path, Images]]:
             path = _require(directory, f"{name}.bin")
             yield name, path, _from_records(read_bytes(path, TILES * TILES * _RECORD))
     elif archive := find_raw(directory, _FOLDERS, [_ARCHIVE]):
-        for name in BATCHES:
-            yield name, archive, _from_records(_read_member(archive, f"cifar-10-batches-bin/{name}.bin"))
+        for name, content in _read_archive(archive).items():
+            yield name, archive, _from_records(content)
     elif find_raw(directory, _FOLDERS, ["train_1.webp"]):
         classes = _read_classes(_require(directory, "labels.npz"))
         for index, name in enumerate(BATCHES):
@@ -89,17 +90,22 @@ def _require(directory: Path, name: str) -> Path:
     return path
 
 
-def _read_member(archive: Path, name: str) -> bytes:
-    """Returns one file of the archive. Nothing is unpacked on disk, so no path in the archive can do harm."""
+def _read_archive(archive: Path) -> dict[str, bytes]:
+    """Returns the batches in the archive. Nothing is unpacked on disk, so no path or link in it can do harm."""
+    size = TILES * TILES * _RECORD
+    expected = {f"cifar-10-batches-bin/{name}.bin": name for name in BATCHES}
+    batches = {}
     try:
-        with tarfile.open(archive, "r:gz") as tar:
-            member = tar.getmember(name)
-            stream = tar.extractfile(member) if member.isfile() and member.size == TILES * TILES * _RECORD else None
-            if stream is not None:
-                return stream.read()
-    except (tarfile.TarError, EOFError, OSError, KeyError) as error:
-        raise ValueError(f"{archive} must hold {name} and be undamaged, received: {error}") from error
-    raise ValueError(f"{archive} must hold {name} as a file of {TILES * TILES * _RECORD:,} bytes, received another.")
+        with tarfile.open(archive, "r|gz") as tar:
+            for member in tar:
+                if member.name in expected and member.isfile() and member.size == size:
+                    batches[expected[member.name]] = cast(BinaryIO, tar.extractfile(member)).read()
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        raise ValueError(f"{archive} cannot be read, it is damaged or truncated: {error}") from error
+    for path, name in expected.items():
+        if name not in batches:
+            raise ValueError(f"{archive} must hold {path} as a file of {size:,} bytes, received none.")
+    return batches
 
 
 def _from_records(content: bytes) -> Images:

@@ -1,0 +1,246 @@
+"""Raw files: where they are found, how they are compressed, and errors that name file and line."""
+
+import functools
+import gzip
+import lzma
+
+import numpy as np
+import pytest
+from datasets_raw import MADE_UP, expect_made_up
+
+from keras_softsets import datasets
+
+TABLES = ["adult", "cocktail_party", "creditcard_fraud", "mammography"]
+COMPRESS = {".gz": gzip.compress, ".xz": lzma.compress}
+
+
+@pytest.fixture
+def raw(tmp_path, monkeypatch):
+    """Returns a function that writes the made-up raw files of a data set and gives their folder."""
+
+    def write(name, folder="raw"):
+        expect_made_up(monkeypatch, name)
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        MADE_UP[name].write(tmp_path / folder)
+        return tmp_path / folder
+
+    return write
+
+
+@pytest.fixture
+def load(tmp_path):
+    return functools.partial(datasets.load, data_dir=tmp_path / "prepared")
+
+
+def assert_same(first, second):
+    for (x, y), (x2, y2) in zip(first, second, strict=True):
+        np.testing.assert_array_equal(x, x2)
+        np.testing.assert_array_equal(y, y2)
+
+
+@pytest.mark.parametrize("name", sorted(MADE_UP))
+def test_files_are_found_in_a_folder_of_their_own(raw, load, tmp_path, name):
+    directory = raw(name, f"raw/{MADE_UP[name].folder}").parent
+    splits = load(name, raw_dir=directory)
+    assert sum(len(y) for _, y in splits) == MADE_UP[name].size
+    assert sum(int(y.sum()) for _, y in splits) == MADE_UP[name].positives
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz"])
+@pytest.mark.parametrize("name", [*TABLES, "cifar10_frog"])
+def test_compressed_files_are_the_same_as_plain_ones(raw, load, tmp_path, name, suffix):
+    directory = raw(name)
+    plain = load(name, raw_dir=directory)
+    for path in list(directory.iterdir()):
+        path.with_name(path.name + suffix).write_bytes(COMPRESS[suffix](path.read_bytes()))
+        path.unlink()
+    assert_same(load(name, raw_dir=directory, data_dir=tmp_path / "again"), plain)
+
+
+def test_environment_gives_the_raw_dir_and_the_argument_overrules_it(raw, load, tmp_path, monkeypatch):
+    directory = raw("mammography")
+    monkeypatch.setenv("KERAS_SOFTSETS_RAW_DIR", str(directory))
+    first = load("mammography")
+    monkeypatch.setenv("KERAS_SOFTSETS_RAW_DIR", str(tmp_path / "nowhere"))
+    assert_same(load("mammography", raw_dir=directory, data_dir=tmp_path / "again"), first)
+    with pytest.raises(
+        FileNotFoundError, match=r"^The environment variable KERAS_SOFTSETS_RAW_DIR must be .*nowhere'$"
+    ):
+        load("mammography", data_dir=tmp_path / "third")
+    with pytest.raises(FileNotFoundError, match=r"^`raw_dir` must be an existing folder\. Received: .*missing'$"):
+        load("mammography", raw_dir=tmp_path / "missing", data_dir=tmp_path / "third")
+
+
+def test_prepared_data_need_no_raw_files(raw, load):
+    directory = raw("mammography")
+    first = load("mammography", raw_dir=directory)
+    (directory / "mammography.csv").unlink()
+    assert_same(load("mammography", raw_dir=directory), first)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "otherwise"),
+    [
+        ("adult", "adult.test", "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.test"),
+        (
+            "creditcard_fraud",
+            "creditcard.csv",
+            "https://storage.googleapis.com/download.tensorflow.org/data/creditcard.csv",
+        ),
+        ("mammography", "mammography.csv", "https://www.openml.org/data/download/52214/phpn1jVwe"),
+        ("cocktail_party", "grouping.ref", "https://tev.fbk.eu/"),
+        ("cifar10_frog", "data_batch_1.bin", "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"),
+        ("cifar10_frog", "data_batch_3.bin", "beside the other files of CIFAR-10"),
+    ],
+)
+def test_a_missing_file_says_what_is_expected_where(raw, load, name, file, otherwise):
+    directory = raw(name)
+    (directory / file).unlink()
+    with pytest.raises(FileNotFoundError) as error:
+        load(name, raw_dir=directory)
+    message = str(error.value)
+    assert file in message
+    assert f"must be in {directory} or in {directory / MADE_UP[name].folder}" in message
+    assert otherwise in message
+
+
+def test_cocktail_party_says_where_to_get_it_and_where_to_put_it(load, monkeypatch):
+    monkeypatch.delenv("KERAS_SOFTSETS_RAW_DIR", raising=False)
+    with pytest.raises(FileNotFoundError) as error:
+        load("cocktail_party")
+    for expected in ("`raw_dir`", "KERAS_SOFTSETS_RAW_DIR", "tracking_hp.log", "grouping.ref", "https://tev.fbk.eu/"):
+        assert expected in str(error.value)
+
+
+# Each changes one line of a made-up file; the message must name the file, the line and what was received.
+MALFORMED = [
+    ("mammography", "mammography.csv", 3, lambda line: line.rsplit(",", 1)[0], "must have 7 columns, received 6"),
+    ("mammography", "mammography.csv", 9, lambda line: line + ",1", "must have 7 columns, received 8"),
+    ("mammography", "mammography.csv", 5, lambda line: "x" + line, "column attr1 must be a finite number, received 'x"),
+    ("mammography", "mammography.csv", 5, lambda line: "nan" + line[line.index(",") :], "received 'nan'"),
+    ("mammography", "mammography.csv", 7, lambda line: line[:-3] + "'2'", "column class must be '-1' or '1', received"),
+    ("mammography", "mammography.csv", 1, lambda line: "a,b", "must be the header attr1,attr2,"),
+    ("adult", "adult.data", 2, lambda line: line[:20], "must have 15 columns, received 3"),
+    (
+        "adult",
+        "adult.test",
+        4,
+        lambda line: line.replace("White", "Green"),
+        "race must be a known category, received 'G",
+    ),
+    ("adult", "adult.data", 3, lambda line: line.replace("2174", "many"), "capital-gain must be a finite number"),
+    (
+        "adult",
+        "adult.data",
+        3,
+        lambda line: line.replace("<=50K", "50K"),
+        "label must be <=50K or >50K, received '50K'",
+    ),
+    ("creditcard_fraud", "creditcard.csv", 8, lambda line: line[:50], "must have 31 columns, received"),
+    ("creditcard_fraud", "creditcard.csv", 8, lambda line: "inf" + line[1:], "column Time must be a finite number"),
+    ("creditcard_fraud", "creditcard.csv", 4, lambda line: line[:-3] + '"3"', "Class must be 0 or 1"),
+    (
+        "creditcard_fraud",
+        "creditcard.csv",
+        1,
+        lambda line: line.replace("V7", "V0"),
+        "must name the column V7, received",
+    ),
+    ("cocktail_party", "tracking_hp.log", 2, lambda line: line[:30], "must have 25 columns, received"),
+    (
+        "cocktail_party",
+        "tracking_hp.log",
+        2,
+        lambda line: line.replace("ID_004", "ID_009"),
+        "must list ID_001 to ID_006",
+    ),
+    ("cocktail_party", "tracking_hp.log", 1, lambda line: line.replace("2.00", "2,0"), "column y of ID_001 must be a"),
+    ("cocktail_party", "grouping.ref", 2, lambda line: line.replace(">", ""), "must be a stamp and groups like"),
+    ("cocktail_party", "grouping.ref", 3, lambda line: line.replace("ID_002", "ID_001"), "each of the six people once"),
+    (
+        "cocktail_party",
+        "grouping.ref",
+        4,
+        lambda line: "9" + line,
+        "the stamp must be in tracking_hp.log, received 93.25",
+    ),
+]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize(("name", "file", "number", "change", "message"), MALFORMED)
+def test_a_malformed_line_is_named(raw, load, tmp_path, name, file, number, change, message, suffix):
+    directory = raw(name)
+    path = directory / file
+    lines = path.read_text().split("\n")
+    lines[number - 1] = change(lines[number - 1])
+    content = "\n".join(lines).encode()
+    path.unlink()
+    path = directory / (file + suffix)
+    path.write_bytes(COMPRESS[suffix](content) if suffix else content)
+    with pytest.raises(ValueError) as error:
+        load(name, raw_dir=directory)
+    assert str(error.value).startswith(f"{path}, line {number}: ")
+    assert message in str(error.value)
+    assert not (tmp_path / "prepared" / name / "1.0.0").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"attr1,attr2,attr3,attr4,attr5,attr6,class\n\xff\xfe", r"line 2: must be UTF-8 text, received b'\\xff'\.$"),
+        (b"attr1,attr2,attr3,attr4,attr5,attr6,class\n" + b"1" * 70_000, r"line 2: must be shorter than 65,536 bytes"),
+        (b"", r"must hold 100 samples, 25 of them positive, received 0 and 0\.$"),
+    ],
+)
+def test_binary_endless_and_empty_files_are_refused(raw, load, content, message):
+    directory = raw("mammography")
+    (directory / "mammography.csv").write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        load("mammography", raw_dir=directory)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz"])
+@pytest.mark.parametrize("damage", [lambda content: content[:-20], lambda content: b"not compressed at all"])
+def test_a_damaged_archive_is_named(raw, load, suffix, damage):
+    directory = raw("mammography")
+    plain = directory / "mammography.csv"
+    path = directory / f"mammography.csv{suffix}"
+    path.write_bytes(damage(COMPRESS[suffix](plain.read_bytes())))
+    plain.unlink()
+    with pytest.raises(ValueError, match="cannot be read, damaged or truncated") as error:
+        load("mammography", raw_dir=directory)
+    assert str(error.value).startswith(f"{path}, line ")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("adult", r"adult\.data must have the sha256 5b00264637db.*, received [0-9a-f]{64}\.$"),
+        ("creditcard_fraud", r"creditcard\.csv must have the sha256 76274b691b16.*, received [0-9a-f]{64}\.$"),
+        ("mammography", r"^The numbers in the raw files of mammography must have the sha256 8660fe33.*, received"),
+        (
+            "cocktail_party",
+            r"^The numbers in the raw files of cocktail_party must have the sha256 c7fe84a5.*, received",
+        ),
+        (
+            "cifar10_frog",
+            r"data_batch_1\.bin must give data_batch_1 with the sha1 aadd24ac.*, received [0-9a-f]{40}\.$",
+        ),
+    ],
+)
+def test_content_other_than_the_published_one_is_refused(tmp_path, monkeypatch, load, name, message):
+    expect_made_up(monkeypatch, name, files=False)
+    MADE_UP[name].write(tmp_path)
+    with pytest.raises(ValueError, match=message):
+        load(name, raw_dir=tmp_path)
+    assert not (tmp_path / "prepared" / name / "1.0.0").exists()
+
+
+def test_other_counts_than_the_published_ones_are_refused(raw, load):
+    directory = raw("mammography")
+    path = directory / "mammography.csv"
+    path.write_text("\n".join(path.read_text().splitlines()[:-1]))
+    message = r"^The raw files of mammography must hold 100 samples, 25 of them positive, received 99 and 25\.$"
+    with pytest.raises(ValueError, match=message):
+        load("mammography", raw_dir=directory)

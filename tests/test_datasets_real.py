@@ -1,0 +1,69 @@
+"""The real raw files, where KERAS_SOFTSETS_RAW_DIR says that they are: the paper's numbers, parts and seeds.
+
+One test for each data set, so that every set is prepared once however the tests are spread over processes.
+"""
+
+import functools
+import os
+
+import numpy as np
+import pytest
+
+from keras_softsets import datasets
+
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("KERAS_SOFTSETS_RAW_DIR"), reason="KERAS_SOFTSETS_RAW_DIR does not point to the raw files"
+)
+
+# name: samples, positives, features, and samples and positives of each part
+TABLES = {
+    "adult": (48_842, 11_687, 13, [(31_259, 7_480), (7_815, 1_870), (9_768, 2_337)]),
+    "cocktail_party": (4_800, 1_454, 22, [(3_072, 930), (768, 233), (960, 291)]),
+    "creditcard_fraud": (284_807, 492, 29, [(182_277, 315), (45_569, 79), (56_961, 98)]),
+    "mammography": (11_183, 260, 6, [(7_156, 166), (1_790, 42), (2_237, 52)]),
+}
+
+
+def counts(splits):
+    return [(len(y), int(y.sum())) for _, y in splits]
+
+
+def sorted_columns(splits):
+    """Returns each column sorted among the positives and among the negatives, in units that no split decides."""
+    x, y = (np.concatenate(arrays) for arrays in zip(*splits, strict=True))
+    x = (x - x.mean(axis=0, dtype="float64")) / x.std(axis=0, dtype="float64")
+    return np.concatenate([np.sort(x[y == label], axis=0) for label in (0, 1)])
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_table_has_the_papers_numbers(name, tmp_path):
+    load = functools.partial(datasets.load, name, data_dir=tmp_path)
+    size, positives, features, parts = TABLES[name]
+    splits = load()
+    assert counts(splits) == parts
+    assert sum(n for n, _ in parts) == size
+    assert sum(n for _, n in parts) == positives
+    for x, y in splits:
+        assert x.shape == (len(y), features)
+        assert np.isfinite(x).all()
+    np.testing.assert_allclose(splits.train[0].mean(axis=0, dtype="float64"), 0, atol=1e-4)
+    np.testing.assert_allclose(splits.train[0].std(axis=0, dtype="float64"), 1, atol=1e-4)
+
+    for (x, y), (x2, y2) in zip(splits, load(), strict=True):
+        np.testing.assert_array_equal(x, x2)
+        np.testing.assert_array_equal(y, y2)
+
+    other = load(seed=1)
+    assert counts(other) == parts
+    assert not np.array_equal(splits.test[0], other.test[0])
+    # Both are the same rows in other units, so no row is lost, doubled or in two parts.
+    np.testing.assert_allclose(sorted_columns(other), sorted_columns(splits), atol=1e-4)
+
+
+@pytest.mark.parametrize(("name", "share"), [("cifar10_transportation", 0.4), ("cifar10_frog", 0.1)])
+def test_cifar10_has_the_papers_numbers(name, share, tmp_path):
+    splits = datasets.load(name, data_dir=tmp_path)
+    assert counts(splits) == [(40_000, 40_000 * share), (10_000, 10_000 * share), (10_000, 10_000 * share)]
+    assert {x.shape[1:] for x, _ in splits} == {(32, 32, 3)}
+    np.testing.assert_allclose(splits.train[0].mean(axis=(0, 1, 2), dtype="float64"), 0, atol=1e-4)
+    np.testing.assert_allclose(splits.train[0].std(axis=(0, 1, 2), dtype="float64"), 1, atol=1e-4)

@@ -1,0 +1,119 @@
+"""What the tabular data sets compute from their raw files, against independent calculations."""
+
+import math
+
+import numpy as np
+import pytest
+from datasets_raw import ADULT_RICH_ROW, ADULT_ROW, MADE_UP, mammography_lines, party
+
+from keras_softsets.datasets import _adult, _cocktail_party, _creditcard, _mammography
+from keras_softsets.datasets._raw import LocalFile
+
+
+def local(tmp_path, name, *lines):
+    path = tmp_path / name
+    path.write_text("\n".join(lines) + "\n")
+    return LocalFile(path)
+
+
+def test_arff_gives_the_same_table_as_csv(tmp_path):
+    header = [f"@attribute attr{n} NUMERIC" for n in range(1, 7)]
+    arff = ["% A remark", "@RELATION mammography", "", *header, "@attribute class {'-1','1'}", "@DATA"]
+    csv = local(tmp_path, "a.csv", ",".join([*(f"attr{n}" for n in range(1, 7)), "class"]), *mammography_lines())
+    first = _mammography.read([csv])["train"]
+    second = _mammography.read([local(tmp_path, "b.arff", *arff, *mammography_lines())])["train"]
+    np.testing.assert_array_equal(first.features, second.features)
+    assert first.fingerprint == second.fingerprint
+    assert first.features.shape == (100, 6)
+    assert first.labels.tolist() == [1] * 25 + [0] * 75
+
+
+def test_fingerprint_is_of_the_numbers_not_of_their_notation(tmp_path):
+    lines = mammography_lines()
+    header = ",".join([*(f"attr{n}" for n in range(1, 7)), "class"])
+    first = _mammography.read([local(tmp_path, "a", header, *lines)])["train"]
+    spaced = _mammography.read([local(tmp_path, "b", header, *(line.replace(",", " , ") for line in lines))])["train"]
+    swapped = _mammography.read([local(tmp_path, "c", header, *lines[::-1])])["train"]
+    assert first.fingerprint == spaced.fingerprint != swapped.fingerprint
+
+
+def test_adult_drops_fnlwgt_and_encodes_categories_by_their_alphabetical_place(tmp_path):
+    data = local(tmp_path, "adult.data", ADULT_ROW, "")
+    test = local(tmp_path, "adult.test", "|1x3 Cross validator", ADULT_RICH_ROW + ".", "")
+    tables = _adult.read([data, test])
+    assert _adult.SOURCE.columns == (
+        "age", "workclass", "education", "education-num", "marital-status", "occupation", "relationship", "race",
+        "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country",
+    )  # fmt: skip
+    assert tables["train"].features.tolist() == [[39, 7, 9, 13, 4, 1, 1, 4, 1, 2174, 0, 40, 39]]
+    assert tables["test"].features.tolist() == [[52, 0, 11, 9, 2, 0, 0, 4, 1, 0, 0, 45, 39]]
+    assert [tables[split].labels.tolist() for split in ("train", "test")] == [[0], [1]]
+
+
+def test_adult_categories_are_sorted_and_unique():
+    for categories in _adult.CATEGORIES.values():
+        assert categories.split() == sorted(set(categories.split()))
+
+
+def test_creditcard_drops_time_and_takes_the_logarithm_of_the_amount(tmp_path):
+    columns = ["Time", *(f"V{n}" for n in range(1, 29)), "Amount", "Class"]
+    values = [f"{n}.5" for n in range(1, 29)]
+    rows = [",".join(["86400", *values, "0", "0"]), ",".join(["1", *values, "1808", '"1"'])]
+    table = _creditcard.read([local(tmp_path, "creditcard.csv", ",".join(columns), *rows)])["train"]
+    expected = [float(value) for value in values]
+    np.testing.assert_allclose(table.features, [[*expected, 0.0], [*expected, math.log(1809)]], rtol=1e-15)
+    assert table.labels.tolist() == [0, 1]
+    assert _creditcard.SOURCE.columns == (*columns[1:-2], "log_amount")
+
+
+def test_cocktail_party_features_are_those_of_the_pairs_own_frame():
+    """An independent way: rotate the plane as complex numbers, one pair and frame at a time."""
+    people, _ = party()
+    for pair in _cocktail_party.PAIRS:
+        features = _cocktail_party.pair_features(people, pair)
+        for frame, places in enumerate(people):
+            place, direction = places[:, 0] + 1j * places[:, 1], np.exp(1j * places[:, 2])
+            first, second = place[list(pair)]
+            unit = (second - first) / abs(second - first)
+            place, direction = (place - (first + second) / 2) / unit, direction / unit
+            expected = [
+                number
+                for person in pair
+                for number in (place[person].real, direction[person].real, direction[person].imag)
+            ]
+            for person in range(6):
+                if person not in pair:
+                    expected += [place[person].real, place[person].imag, direction[person].real, direction[person].imag]
+            np.testing.assert_allclose(features[frame], expected, atol=1e-12)
+            assert features[frame, 0] == pytest.approx(-abs(second - first) / 2)
+
+
+def test_cocktail_party_features_do_not_depend_on_the_room():
+    people, _ = party()
+    turn, shift = 0.7, np.array([3.0, -2.0])
+    rotation = np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
+    moved = np.concatenate([people[..., :2] @ rotation.T + shift, people[..., 2:] + turn], axis=-1)
+    for pair in _cocktail_party.PAIRS:
+        first, second = (_cocktail_party.pair_features(frames, pair) for frames in (people, moved))
+        np.testing.assert_allclose(first, second, atol=1e-12)
+
+
+def test_cocktail_party_pair_in_one_place_is_finite():
+    assert np.isfinite(_cocktail_party.pair_features(np.zeros((1, 6, 3)), (0, 1))).all()
+
+
+def test_cocktail_party_positives_are_the_pairs_that_share_no_group(tmp_path):
+    MADE_UP["cocktail_party"].write(tmp_path)
+    files = [LocalFile(tmp_path / name) for name in ("tracking_hp.log", "grouping.ref")]
+    table = _cocktail_party.read(files)["train"]
+    assert table.features.shape == (60, 22)
+    labels = table.labels.reshape(4, 15)
+    assert labels.sum(axis=1).tolist() == [0, 9, 8, 15]
+    apart = {pair for pair, label in zip(_cocktail_party.PAIRS, labels[2], strict=True) if label}
+    assert apart == {
+        (person, other) for person, other in _cocktail_party.PAIRS if (person in (0, 5)) != (other in (0, 5))
+    }
+    people, _ = party()
+    np.testing.assert_allclose(table.features[15:30], np.concatenate(
+        [_cocktail_party.pair_features(people[1:2], pair) for pair in _cocktail_party.PAIRS]
+    ))  # fmt: skip
