@@ -1,3 +1,32 @@
-"""Train Keras models on the metric you report."""
+"""Train Keras models on the metric you report: soft confusion-matrix losses, exact metrics, and what goes with them."""
+
+from keras_softsets import datasets as datasets
+from keras_softsets import metrics as metrics
+from keras_softsets import models as models
+from keras_softsets import scores as scores
+from keras_softsets.callbacks import WindowedEarlyStopping as WindowedEarlyStopping
+from keras_softsets.confusion import ConfusionMatrix as ConfusionMatrix
+from keras_softsets.confusion import confusion_matrix as confusion_matrix
+from keras_softsets.export import export_classifier as export_classifier
+from keras_softsets.heaviside import Heaviside as Heaviside
+from keras_softsets.heaviside import LinearHeaviside as LinearHeaviside
+from keras_softsets.heaviside import SigmoidHeaviside as SigmoidHeaviside
+from keras_softsets.heaviside import StepHeaviside as StepHeaviside
+from keras_softsets.heaviside import TabulatedHeaviside as TabulatedHeaviside
+from keras_softsets.losses import SoftAccuracy as SoftAccuracy
+from keras_softsets.losses import SoftAUPRC as SoftAUPRC
+from keras_softsets.losses import SoftAUROC as SoftAUROC
+from keras_softsets.losses import SoftBalancedAccuracy as SoftBalancedAccuracy
+from keras_softsets.losses import SoftF1 as SoftF1
+from keras_softsets.losses import SoftFBeta as SoftFBeta
+from keras_softsets.losses import SoftGMean as SoftGMean
+from keras_softsets.losses import SoftJaccard as SoftJaccard
+from keras_softsets.losses import SoftMCC as SoftMCC
+from keras_softsets.losses import SoftPrecision as SoftPrecision
+from keras_softsets.losses import SoftRecall as SoftRecall
+from keras_softsets.losses import SoftSetLoss as SoftSetLoss
+from keras_softsets.losses import SoftSpecificity as SoftSpecificity
+from keras_softsets.losses import SoftTversky as SoftTversky
+from keras_softsets.scores import score as score
 
 __version__ = "0.1.0"
