@@ -47,7 +47,8 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
     To survive a kill, give it a `backup_dir` and list it *before* `keras.callbacks.BackupAndRestore`, which brings back
     the model and the epoch. In that order a kill between the two costs nothing; in the other it would lose one
     epoch's value, which is reported when training starts again. Both may share a folder. The state is removed when
-    training ends, as `BackupAndRestore` does.
+    training ends, as `BackupAndRestore` does. Each file is written in one step; `BackupAndRestore` (Keras 3.15) writes
+    its own in place and needs `double_checkpoint=True` to survive a kill in that moment.
 
     Args:
         monitor: Name of the value to watch, as in the logs of `fit`. Defaults to `"val_loss"`.

@@ -12,7 +12,7 @@ import keras
 import numpy as np
 import pytest
 
-from keras_softsets import callbacks
+from keras_softsets import callbacks, losses, metrics
 from keras_softsets.callbacks import WindowedEarlyStopping
 
 SCRIPT = pathlib.Path(__file__).parent / "scripts" / "train_killed.py"
@@ -151,6 +151,27 @@ def test_real_fit_ends_with_the_weights_of_keras_early_stopping(epochs):
     assert callback.stopped_epoch == reference.stopped_epoch
     for weight, expected in zip(ours.get_weights(), theirs.get_weights(), strict=True):
         np.testing.assert_array_equal(weight, expected)
+
+
+def test_validation_is_exact_by_metric_or_in_one_batch():
+    """The two ways of the docstring, against the loss of the whole validation set."""
+    rng = np.random.default_rng(9)
+    y = (rng.random((400, 1)) < 0.1).astype("float32")
+    x = (rng.normal(size=(400, 2)) + y).astype("float32")
+    gap = {}
+    for batch_size in (4, 200):
+        model = small_model()
+        soft_f1 = metrics.F1(heaviside="linear", name="soft_f1")
+        model.compile(keras.optimizers.Adam(0.01), losses.SoftF1(heaviside="linear"), metrics=[soft_f1])
+        callback = WindowedEarlyStopping("val_soft_f1", mode="max")
+        data = {"validation_data": (x[200:], y[200:]), "validation_batch_size": batch_size}
+        logs = model.fit(x[:200], y[:200], 50, 2, 0, [callback], **data).history
+        whole = float(losses.SoftF1(heaviside="linear")(y[200:], model.predict(x[200:], verbose=0)))
+        assert callback.best_epoch == 1  # so that the last epoch's weights are in place
+        assert 1 - callback.best == pytest.approx(whole, abs=1e-6)
+        gap[batch_size] = logs["val_loss"][-1] - whole
+    assert gap[200] == pytest.approx(0, abs=1e-6)
+    assert abs(gap[4]) > 0.01  # the mean of batches is something else
 
 
 def test_without_restoring_the_last_weights_stay():

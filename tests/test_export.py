@@ -186,6 +186,17 @@ def test_fresh_process_without_keras_gives_the_same_numbers_and_labels(exported,
     assert np.ptp(probability) > 0.01  # a constant answer would prove nothing
 
 
+@pytest.mark.parametrize("kind", [kind.__name__ for kind in KINDS])
+def test_signature_takes_batches_of_any_size(exported, kind):
+    folder, _ = exported
+    serve = tf.saved_model.load(folder / kind / "1").signatures["serving_default"]
+    with np.load(folder / f"{kind}.npz") as file:
+        specs = serve.structured_input_signature[1]
+        assert {name: len(spec.shape) for name, spec in specs.items()} == {name: file[name].ndim for name in file}
+    for spec in [*specs.values(), *serve.structured_outputs.values()]:
+        assert spec.shape[0] is None
+
+
 def test_labels_of_both_classes_occur(exported):
     folder, _ = exported
     with np.load(folder / "functional.1.out.npz") as answer:
