@@ -3,6 +3,7 @@
 from keras_softsets import datasets as datasets
 from keras_softsets import metrics as metrics
 from keras_softsets import models as models
+from keras_softsets import plots as plots
 from keras_softsets import scores as scores
 from keras_softsets.callbacks import WindowedEarlyStopping as WindowedEarlyStopping
 from keras_softsets.confusion import ConfusionMatrix as ConfusionMatrix
@@ -28,5 +29,7 @@ from keras_softsets.losses import SoftSetLoss as SoftSetLoss
 from keras_softsets.losses import SoftSpecificity as SoftSpecificity
 from keras_softsets.losses import SoftTversky as SoftTversky
 from keras_softsets.scores import score as score
+from keras_softsets.testing import check_score as check_score
+from keras_softsets.thresholds import tune_threshold as tune_threshold
 
 __version__ = "0.1.0"

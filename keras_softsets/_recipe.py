@@ -13,7 +13,7 @@ from keras_softsets._inputs import Tensor, as_samples, as_thresholds, check_choi
 from keras_softsets.confusion import ConfusionMatrix, cells_of
 
 ScoreLike = str | scores.Score | Callable[[ConfusionMatrix], Tensor]
-HeavisideLike = heavisides.Heaviside | str | dict[str, Any] | Callable[[Tensor, Tensor], Tensor]
+HeavisideLike = heavisides.HeavisideLike
 ThresholdLike = float | Sequence[float]
 
 

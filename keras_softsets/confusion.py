@@ -59,7 +59,7 @@ def confusion_matrix(
     sample_weight: Tensor | None = None,
     *,
     threshold: float | Sequence[float] = 0.5,
-    heaviside: heavisides.Heaviside | str = "linear",
+    heaviside: heavisides.HeavisideLike = "linear",
     from_logits: bool = False,
 ) -> ConfusionMatrix:
     """Computes the soft confusion matrix of a batch.

@@ -277,7 +277,10 @@ class _Callable(Heaviside):
         return repr(self.function)
 
 
-def get(heaviside: Heaviside | str | dict[str, Any] | Callable[[Tensor, Tensor], Tensor]) -> Heaviside:
+HeavisideLike = Heaviside | str | dict[str, Any] | Callable[[Tensor, Tensor], Tensor]
+
+
+def get(heaviside: HeavisideLike) -> Heaviside:
     """Resolves a name, an instance, a config or a plain function `h(p, threshold)`.
 
     Example:
