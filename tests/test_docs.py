@@ -1,0 +1,79 @@
+"""What is written down runs: docstring examples, code blocks of README and docs, and every public name is explained."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+
+import keras
+import pytest
+from keras import ops
+
+import keras_softsets
+
+ROOT = Path(__file__).parent.parent
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(keras_softsets.__path__, "keras_softsets.")
+    if not any(part.startswith("_") for part in module.name.split(".")) and "builders" not in module.name
+]
+PAGES = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))] if path.exists()]
+GLOBALS = {"keras": keras, "ops": ops}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples(name):
+    module = importlib.import_module(name)
+    finder = doctest.DocTestFinder()
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL)
+    for test in finder.find(module, extraglobs=GLOBALS):
+        failed, _ = runner.run(test)
+        assert not failed, test.name
+
+
+def public_objects():
+    for name, value in vars(keras_softsets).items():
+        if not name.startswith("_"):
+            yield name, value
+    for module in (keras_softsets.metrics, keras_softsets.scores):
+        for name, value in vars(module).items():
+            if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__:
+                yield f"{module.__name__}.{name}", value
+
+
+@pytest.mark.parametrize(("name", "value"), list(public_objects()), ids=lambda v: v if isinstance(v, str) else "")
+def test_every_public_name_is_explained(name, value):
+    assert inspect.getdoc(value), f"{name} has no docstring"
+    classes_and_scores = inspect.isclass(value) or isinstance(value, keras_softsets.scores.Score)
+    if classes_and_scores and not name.endswith(("NamedMetric", "ConfusionMatrix")):
+        assert ">>>" in value.__doc__, f"{name} has no example"
+    if isinstance(value, keras_softsets.scores.Score) and value.function.__module__ == "keras_softsets.scores":
+        assert "Formula:" in value.__doc__
+        assert "Reference:" in value.__doc__
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_blocks_run(page, tmp_path, monkeypatch):
+    """Blocks of one page share their names, top to bottom, as a reader would type them."""
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    namespace = {"__name__": "__main__"}
+    for block in blocks:
+        exec(compile(block, f"{page.name}: {block.splitlines()[0]}", "exec"), namespace)
+
+
+def test_the_public_names_exist():
+    names = """
+        LinearHeaviside SigmoidHeaviside StepHeaviside TabulatedHeaviside confusion_matrix scores score SoftSetLoss
+        SoftFBeta SoftF1 SoftAccuracy SoftBalancedAccuracy SoftPrecision SoftRecall SoftSpecificity SoftJaccard
+        SoftGMean SoftMCC SoftTversky SoftAUROC SoftAUPRC metrics WindowedEarlyStopping tune_threshold
+        export_classifier check_score datasets models plots
+    """
+    assert not [name for name in names.split() if not hasattr(keras_softsets, name)]
+    names = """
+        SoftSetMetric FBeta F1 Accuracy BalancedAccuracy Precision Recall Specificity Jaccard GMean MCC Tversky AUROC
+        AUPRC Confusion
+    """
+    assert not [name for name in names.split() if not hasattr(keras_softsets.metrics, name)]

@@ -1,0 +1,167 @@
+"""Approximations of the step: values, slopes, the properties that the paper proves, errors, saving."""
+
+import keras
+import numpy as np
+import pytest
+import reference
+import tensorflow as tf
+from keras import ops
+
+from keras_softsets import Heaviside, LinearHeaviside, SigmoidHeaviside, StepHeaviside, TabulatedHeaviside, heaviside
+
+THRESHOLDS = (0.01, 0.1, 0.25, 0.3, 0.5, 0.7, 0.9, 0.99)
+SOFT = (LinearHeaviside(), LinearHeaviside(0.0), LinearHeaviside(0.2), LinearHeaviside(0.5), SigmoidHeaviside())
+P = np.linspace(0, 1, 1001).astype("float32")
+
+
+def slope_of(h, p, threshold):
+    p = tf.constant(p, tf.float32)
+    with tf.GradientTape() as tape:
+        tape.watch(p)
+        value = h(p, threshold)
+    return tape.gradient(value, p).numpy()
+
+
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+@pytest.mark.parametrize("delta", [0.0, 0.1, 0.2, 0.5])
+def test_linear_is_equation_5(threshold, delta):
+    expected = reference.linear(P.astype("float64"), threshold, delta)
+    np.testing.assert_allclose(LinearHeaviside(delta)(P, threshold), expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+def test_linear_slopes_are_m1_m2_m3(threshold):
+    margin = min(threshold, 1 - threshold)
+    p = [threshold - 0.75 * margin, threshold, threshold + 0.75 * margin]
+    np.testing.assert_allclose(slope_of(LinearHeaviside(), p, threshold), reference.linear_slopes(threshold), rtol=1e-5)
+
+
+def test_break_points_belong_to_the_middle_segment():
+    np.testing.assert_allclose(slope_of(LinearHeaviside(), [0.25, 0.75], 0.5), [1.6, 1.6], rtol=1e-6)
+
+
+@pytest.mark.parametrize("threshold", [1e-6, 1e-3, 0.999, 1 - 1e-6, 1 - 1e-9])
+def test_linear_stays_in_the_unit_interval_at_extreme_thresholds(threshold):
+    h = LinearHeaviside()(np.concatenate([P, [np.nextafter(np.float32(1), np.float32(0))]]), threshold).numpy()
+    assert h.min() >= 0
+    assert h.max() <= 1
+    assert h[0] == 0
+    assert h[1000] == 1
+
+
+@pytest.mark.parametrize("k", [0.5, 10.0, 50.0, 1000.0])
+def test_sigmoid(k):
+    with np.errstate(over="ignore"):
+        expected = reference.sigmoid(P.astype("float64"), 0.3, k)
+    np.testing.assert_allclose(SigmoidHeaviside(k)(P, 0.3), expected, rtol=1e-4, atol=1e-7)
+    assert np.isfinite(slope_of(SigmoidHeaviside(k), P, 0.3)).all()
+
+
+@pytest.mark.parametrize("threshold", [0.1, 0.3, 0.7])
+def test_step_is_positive_at_the_threshold_itself(threshold):
+    np.testing.assert_array_equal(StepHeaviside()(np.float32([threshold, threshold - 1e-6, 1]), threshold), [1, 0, 1])
+
+
+@pytest.mark.parametrize("h", SOFT, ids=repr)
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+def test_half_at_the_threshold_non_decreasing_and_in_range(h, threshold):
+    values = h(P, threshold).numpy()
+    assert float(h(threshold, threshold)) == pytest.approx(0.5, abs=2e-6)
+    assert np.diff(values).min() >= -1e-7
+    assert values.min() >= 0
+    assert values.max() <= 1
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.2])
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+def test_linear_reaches_its_limits_and_is_lipschitz(delta, threshold):
+    """Eq. 4, and Theorem 4.1: the Lipschitz constant is max(m1, m2, m3)."""
+    h = LinearHeaviside(delta)
+    assert float(h(0.0, threshold)) == 0
+    assert float(h(1.0, threshold)) == 1
+    secants = np.diff(h(tf.constant(P, tf.float64), threshold)) / np.diff(P.astype("float64"))
+    bound = max(reference.linear_slopes(threshold, delta))
+    assert secants.max() <= bound * (1 + 1e-6)
+    assert secants.max() >= bound * 0.9 or threshold in (0.01, 0.99)  # attained, where the grid is fine enough
+
+
+def test_membership_of_positive_and_negative_is_one_by_symmetry():
+    for h in SOFT:
+        np.testing.assert_allclose(h(P, 0.3) + h(1 - P, 0.7), 1, atol=1e-6)
+
+
+def test_thresholds_broadcast():
+    for h in (*SOFT, StepHeaviside(), TabulatedHeaviside()):
+        grid = h(P[:, None], np.array([0.2, 0.5, 0.8]))
+        np.testing.assert_allclose(grid[:, 2], h(P, 0.8), atol=1e-6)
+        np.testing.assert_allclose(h(P, ops.convert_to_tensor(0.8)), h(P, 0.8), atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int32", "bool"])
+def test_narrow_types_are_widened(dtype):
+    for h in (*SOFT, StepHeaviside()):
+        value = h(tf.cast([0, 1], dtype), 0.5)
+        assert value.dtype == "float32"
+        np.testing.assert_allclose(value, h([0.0, 1.0], 0.5))
+
+
+def test_values_outside_the_unit_interval_are_clipped():
+    np.testing.assert_array_equal(LinearHeaviside()([-0.5, 1.5], 0.3), [0, 1])
+
+
+@pytest.mark.parametrize("base", [LinearHeaviside(), SigmoidHeaviside(20.0)], ids=repr)
+@pytest.mark.parametrize("decimals", [1, 2, 3])
+def test_table_is_the_base_at_truncated_p_with_the_slope_of_the_chord(base, decimals):
+    cells = 10**decimals
+    typed = np.arange(cells + 1) / cells  # what a user types stays where it is: 0.29 is not truncated to 0.28
+    p = np.concatenate([typed[:-1], typed[:-1] + 0.4 / cells, typed[:-1] + 0.99 / cells]).astype("float32")
+    h = TabulatedHeaviside(base, decimals)
+    np.testing.assert_allclose(h(p, 0.3), base(np.tile(typed[:-1], 3), 0.3), atol=1e-6)
+    chord = np.diff(base(tf.constant(typed), 0.3)) * cells
+    np.testing.assert_allclose(slope_of(h, p, 0.3), np.tile(chord, 3), rtol=1e-2, atol=1e-3)
+    assert float(h(1.0, 0.3)) == float(base(1.0, 0.3))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: LinearHeaviside(0.51), "delta=0.51"),
+        (lambda: LinearHeaviside(-0.1), "delta=-0.1"),
+        (lambda: LinearHeaviside(float("nan")), "delta=nan"),
+        (lambda: LinearHeaviside("0.1"), "delta='0.1'"),
+        (lambda: SigmoidHeaviside(0), "k=0"),
+        (lambda: SigmoidHeaviside(float("inf")), "k=inf"),
+        (lambda: TabulatedHeaviside(decimals=0), "decimals=0"),
+        (lambda: TabulatedHeaviside(decimals=1.5), "decimals=1.5"),
+        (lambda: heaviside.get("ramp"), "heaviside='ramp'"),
+        (lambda: heaviside.get(LinearHeaviside), "LinearHeaviside"),
+        (lambda: heaviside.get(None), "heaviside=None"),
+    ],
+)
+def test_bad_arguments_are_named(make, message):
+    with pytest.raises(ValueError, match="must be") as error:
+        make()
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("h", [*SOFT, StepHeaviside(), TabulatedHeaviside(SigmoidHeaviside(5), 3)], ids=repr)
+def test_values_are_equal_hashable_and_survive_saving(h):
+    again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(h))
+    assert again == h
+    assert hash(again) == hash(h)
+    assert again != LinearHeaviside(0.123)
+    assert repr(again) == repr(h)
+    np.testing.assert_array_equal(again(P, 0.3), h(P, 0.3))
+
+
+def test_a_users_own_approximation():
+    class Cubic(Heaviside):
+        def call(self, p, threshold):
+            return p**3
+
+    assert float(heaviside.get(Cubic())(0.5, 0.1)) == 0.125
+    assert float(heaviside.get(lambda p, threshold: p**2)(0.5, 0.1)) == 0.25
+    with pytest.raises(ValueError, match="cannot be saved"):
+        heaviside.get(lambda p, threshold: p).get_config()
+    with pytest.raises(NotImplementedError, match="must implement call"):
+        Heaviside()(0.5, 0.5)

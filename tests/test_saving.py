@@ -1,0 +1,113 @@
+"""Saving: get_config, `.keras` files of compiled models, no custom_objects, and a clear word where it cannot work."""
+
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+from keras_softsets import LinearHeaviside, SigmoidHeaviside, SoftSetLoss, TabulatedHeaviside, metrics
+from keras_softsets.losses import NamedLoss
+from keras_softsets.metrics import NamedMetric, SoftSetMetric
+
+OPTIONS = [
+    dict(threshold=[0.2, 0.6], heaviside=LinearHeaviside(0.2), average="micro"),
+    dict(threshold=0.3, heaviside=SigmoidHeaviside(7), average="weighted", from_logits=True, name="mine"),
+    dict(heaviside=TabulatedHeaviside(SigmoidHeaviside(3), 3), average=None, dtype="float64"),
+]
+EXTRA = {"f_beta": {"beta": 2}, "tversky": {"alpha": 0.2, "beta": 0.9}}
+NAMED = sorted([*NamedLoss.__subclasses__(), *NamedMetric.__subclasses__()], key=lambda c: (c.__name__, c.__module__))
+
+
+def batch(seed=0, classes=2):
+    random = np.random.default_rng(seed)
+    return random.integers(0, 2, (40, classes)), random.random((40, classes)), random.random(40)
+
+
+@pytest.mark.parametrize("adapter", NAMED, ids=lambda c: f"{c.__module__.split('.')[-1]}.{c.__name__}")
+def test_every_argument_round_trips(adapter):
+    for options in OPTIONS:
+        ours = adapter(**options, **EXTRA.get(adapter.score_name, {}))
+        config = ours.get_config()
+        assert "score" not in config
+        copies = [
+            type(ours).from_config(config),
+            keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(ours)),
+        ]
+        for copy in copies:
+            assert type(copy) is adapter
+            assert copy.get_config() == config
+            assert copy.name == ours.name
+            assert copy.dtype == ours.dtype
+            np.testing.assert_array_equal(copy(*batch()), _reset(ours)(*batch()))
+
+
+def _reset(adapter):
+    if isinstance(adapter, keras.metrics.Metric):
+        adapter.reset_state()
+    return adapter
+
+
+def test_the_general_classes_round_trip():
+    for adapter in (
+        SoftSetLoss("tversky", alpha=0.2, reduction="sum", average=None),
+        SoftSetMetric("cohen_kappa", threshold=[0.2, 0.4]),
+        metrics.Confusion(threshold=0.3, average="macro"),
+    ):
+        copy = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(adapter))
+        assert copy.get_config() == adapter.get_config()
+        assert type(copy) is type(adapter)
+
+
+def compiled_model(loss):
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(4, "relu"), keras.layers.Dense(2, "sigmoid")])
+    ours = [metrics.FBeta(beta=2, threshold=[0.3, 0.5]), metrics.Confusion(average=None), metrics.AUROC()]
+    model.compile("adam", loss, metrics=ours, weighted_metrics=[metrics.F1(name="weighted_f1")])
+    return model
+
+
+@pytest.mark.parametrize("loss", sorted(NamedLoss.__subclasses__(), key=lambda c: c.__name__), ids=lambda c: c.__name__)
+def test_a_compiled_model_evaluates_the_same_and_trains_on_after_loading(loss, tmp_path):
+    random = np.random.default_rng(0)
+    x, y, w = random.normal(size=(60, 3)), random.integers(0, 2, (60, 2)), random.random(60)
+    model = compiled_model(loss(threshold=[0.25, 0.5], heaviside="sigmoid", **EXTRA.get(loss.score_name, {})))
+    model.fit(x, y, sample_weight=w, epochs=1, verbose=0)
+    before = model.evaluate(x, y, sample_weight=w, verbose=0, return_dict=True)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    after = loaded.evaluate(x, y, sample_weight=w, verbose=0, return_dict=True)
+    keras.tree.map_structure(np.testing.assert_array_equal, before, after)
+    for m in (model, loaded):
+        m.fit(x, y, sample_weight=w, epochs=2, shuffle=False, verbose=0)
+    for a, b in zip(model.get_weights(), loaded.get_weights()):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_a_fresh_process_loads_without_custom_objects(tmp_path):
+    model = compiled_model(SoftSetLoss("f_beta", beta=2))
+    model.save(tmp_path / "model.keras")
+    x, y = np.ones((4, 3)), np.array([[0, 1]] * 4)
+    expected = model.evaluate(x, y, verbose=0)[0]
+    code = (
+        "import keras, keras_softsets, numpy as np\n"
+        f"model = keras.saving.load_model({str(tmp_path / 'model.keras')!r})\n"
+        "print(model.evaluate(np.ones((4, 3)), np.array([[0, 1]] * 4), verbose=0)[0])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
+    assert float(out.stdout.strip().splitlines()[-1]) == pytest.approx(expected, rel=1e-6)
+
+
+def test_an_unregistered_function_says_what_to_do(tmp_path):
+    model = compiled_model(SoftSetLoss(lambda cells: cells.tp / (cells.tp + cells.fn + 1)))
+    model.fit(np.ones((4, 3)), np.ones((4, 2)), verbose=0)
+    with pytest.raises(ValueError, match=r"decorate the function with @keras_softsets\.score"):
+        model.save(tmp_path / "model.keras")
+
+
+def test_an_unknown_score_in_a_file_is_named():
+    config = keras.saving.serialize_keras_object(SoftSetLoss("f1"))
+    config["config"]["score"] = "lost"
+    with pytest.raises(ValueError, match=r"imported.*score='lost'"):
+        keras.saving.deserialize_keras_object(config)

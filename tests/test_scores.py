@@ -1,0 +1,214 @@
+"""Scores: the formulas, the registry, averaging, and the conformance kit on every one of them."""
+
+import keras
+import numpy as np
+import pytest
+import reference
+import tensorflow as tf
+from keras import ops
+
+from keras_softsets import ConfusionMatrix, SoftSetLoss, confusion_matrix, metrics, score, scores
+from keras_softsets.testing import check_score
+
+OURS = [name for name in scores.names() if scores.get(name).function.__module__ == "keras_softsets.scores"]
+PARAMETERS = {"f_beta": [{"beta": 0.5}, {"beta": 2}], "tversky": [{"alpha": 0.3, "beta": 0.7}, {"alpha": 1, "beta": 1}]}
+CASES = [(name, parameters) for name in OURS for parameters in [{}, *PARAMETERS.get(name, [])]]
+
+
+def random_cells(rng, thresholds=3, classes=4):
+    return ConfusionMatrix(*rng.uniform(0.5, 100, (4, thresholds, classes)))
+
+
+def gradient_in_cells(function, cells):
+    cells = [tf.constant(cell, tf.float64) for cell in cells]
+    with tf.GradientTape() as tape:
+        tape.watch(cells)
+        value = tf.reduce_sum(function(ConfusionMatrix(*cells)))
+    return np.stack(tape.gradient(value, cells, unconnected_gradients="zero"))
+
+
+def test_every_score_has_its_reference():
+    assert sorted(reference.SCORES) == sorted(OURS)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_conformance(name):
+    assert len(check_score(name)) == 13
+
+
+@pytest.mark.parametrize(("name", "parameters"), CASES, ids=str)
+def test_values_and_gradients_are_the_references(name, parameters, rng):
+    p, y = rng.random((40, 4)), rng.random((40, 4)) < 0.4
+    cells = reference.cells(y, p, thresholds=(0.2, 0.5, 0.8))
+    function = scores.get(name, **parameters)
+    np.testing.assert_allclose(
+        function(ConfusionMatrix(*cells)), reference.SCORES[name](*cells, **parameters), rtol=1e-10
+    )
+    expected = reference.gradient(lambda c: reference.SCORES[name](*c, **parameters).sum(), cells, 1e-5)
+    np.testing.assert_allclose(gradient_in_cells(function, cells), expected, rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("empty", ["all", "positives", "negatives", "predicted positives", "predicted negatives"])
+def test_nothing_divided_by_nothing_is_zero_with_a_quiet_gradient(name, empty):
+    zero = {"all": "tp fp fn tn", "positives": "tp fn", "negatives": "fp tn"}
+    zero |= {"predicted positives": "tp fp", "predicted negatives": "fn tn"}
+    values = {cell: 0.0 if cell in zero[empty].split() else 5.0 for cell in ("tp", "fp", "fn", "tn")}
+    cells = ConfusionMatrix(**{cell: np.full((2, 1), value) for cell, value in values.items()})
+    function = scores.get(name)
+    value = np.asarray(function(cells))
+    assert np.isfinite(value).all()
+    assert np.abs(gradient_in_cells(function, cells)).max() < 1e3
+    if empty == "all":
+        assert not value.any() or name == "youden_j"  # -1: neither recall nor specificity
+        assert not gradient_in_cells(function, cells).any()
+
+
+def test_almost_nothing_divided_by_almost_nothing_has_its_value_and_a_bounded_gradient():
+    for tiny in (1e-7, 1e-12, 1e-30, 1e-38):
+        cells = ConfusionMatrix(*(np.full((1, 1), cell) for cell in (tiny, 3 * tiny, 5.0, 7.0)))
+        assert float(scores.precision(cells)[0, 0]) == pytest.approx(0.25)
+        assert np.isfinite(gradient_in_cells(scores.precision, cells)).all()
+        assert np.abs(gradient_in_cells(scores.precision, cells)).max() < 1e6
+        assert np.abs(gradient_in_cells(scores.g_mean, cells)).max() < 1e3
+        assert np.abs(gradient_in_cells(scores.mcc, cells)).max() < 1e7
+
+
+def test_scores_do_not_depend_on_the_scale_of_the_weights(rng):
+    for name in OURS:
+        for scale in (1e-12, 1e-6, 1e6, 1e12):
+            cells = random_cells(rng)
+            scaled = ConfusionMatrix(*((scale * cell).astype("float32") for cell in cells))
+            np.testing.assert_allclose(scores.get(name)(scaled), scores.get(name)(cells), rtol=1e-4, err_msg=name)
+
+
+def test_identities(rng):
+    cells = random_cells(rng)
+    close = lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-10)  # noqa: E731
+    close(scores.f1(cells), scores.f_beta(cells, beta=1))
+    close(scores.f1(cells), scores.tversky(cells))
+    close(scores.jaccard(cells), scores.tversky(cells, alpha=1, beta=1))
+    close(scores.f1(cells), 2 * scores.jaccard(cells) / (1 + scores.jaccard(cells)))
+    close(scores.youden_j(cells), 2 * scores.balanced_accuracy(cells) - 1)
+    one = ConfusionMatrix(*(cell[:1] for cell in cells))
+    close(scores.roc_auc(one), scores.balanced_accuracy(one)[0])  # one threshold: two trapezia
+
+
+def test_areas_of_perfect_constant_and_reversed_rankings(rng):
+    y = (rng.random(400) < 0.2).astype("float32")
+    thresholds = [k / 100 for k in range(1, 100)]
+    for heaviside in ("step", "linear"):
+        at = lambda p, h=heaviside: confusion_matrix(y, p, threshold=thresholds, heaviside=h)  # noqa: E731
+        assert float(scores.roc_auc(at(y))[0]) == pytest.approx(1)
+        assert float(scores.pr_auc(at(y))[0]) == pytest.approx(1)
+        assert float(scores.roc_auc(at(1 - y))[0]) == pytest.approx(0, abs=1e-6)
+        constant = at(np.full(400, 0.37))
+        assert float(scores.roc_auc(constant)[0]) == pytest.approx(0.5)
+        assert float(scores.pr_auc(constant)[0]) == pytest.approx(y.mean(), rel=1e-5)
+
+
+def test_areas_do_not_depend_on_the_order_of_the_thresholds(rng):
+    y, p = rng.random((50, 2)) < 0.4, rng.random((50, 2))
+    for heaviside in ("step", "linear", "sigmoid"):
+        up, mixed = (
+            confusion_matrix(y, p, threshold=t, heaviside=heaviside) for t in ([0.2, 0.5, 0.9], [0.5, 0.9, 0.2])
+        )
+        for area in (scores.roc_auc, scores.pr_auc):
+            np.testing.assert_allclose(area(up), area(mixed), rtol=1e-6)
+
+
+@pytest.mark.parametrize("average", scores.AVERAGES)
+@pytest.mark.parametrize("name", OURS)
+def test_averaging(name, average, rng):
+    cells = reference.cells(rng.random((40, 4)) < 0.4, rng.random((40, 4)), thresholds=(0.2, 0.5, 0.8))
+    value = scores.averaged(scores.get(name), ConfusionMatrix(*cells), average)
+    np.testing.assert_allclose(value, reference.score(name, cells, average), rtol=1e-8)
+
+
+def test_weighted_average_without_any_positive_is_zero():
+    zero = np.zeros((1, 3))
+    assert float(scores.averaged(scores.accuracy, ConfusionMatrix(zero, zero + 2, zero, zero + 1), "weighted")) == 0
+
+
+def test_a_score_of_ones_own():
+    @score
+    def hit_and_miss(cells, price=2.0):
+        return scores.ratio(cells.tp, cells.tp + price * cells.fn, cells)
+
+    assert "hit_and_miss" in scores.names()
+    assert check_score("hit_and_miss", price=3)
+    y, p = [0, 1, 1], [0.3, 0.4, 0.9]
+    expected = float(SoftSetLoss(hit_and_miss(price=3))(y, p))
+    assert float(SoftSetLoss("hit_and_miss", price=3)(y, p)) == expected
+    assert float(SoftSetLoss(hit_and_miss, price=3)(y, p)) == expected
+    assert float(metrics.SoftSetMetric("hit_and_miss", price=3, heaviside="linear")(y, p)) == pytest.approx(
+        1 - expected
+    )
+    again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(SoftSetLoss(hit_and_miss(3))))
+    assert float(again(y, p)) == expected
+
+
+def test_the_same_cell_of_a_notebook_may_run_twice_but_names_are_not_stolen():
+    for _ in range(2):
+
+        @score
+        def run_again(cells):
+            return cells.tp
+
+    with pytest.raises(ValueError, match="name of its own"):
+
+        @score
+        def f1(cells):
+            return cells.tp
+
+    assert scores.get("f1") is scores.f1
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: scores.get("f2"), "score='f2'"),
+        (lambda: scores.get(None), "score=None"),
+        (lambda: scores.get("f_beta", beta=0), "beta=0"),
+        (lambda: scores.get("f_beta", beta=-1), "beta=-1"),
+        (lambda: scores.get("f_beta", beta="2"), "beta='2'"),
+        (lambda: scores.get("f_beta", gamma=2), "gamma"),
+        (lambda: scores.get("f1", beta=2), "no parameters"),
+        (lambda: scores.f_beta(1, 2), "takes beta"),
+        (lambda: scores.tversky(alpha=-0.1), "alpha=-0.1"),
+        (lambda: scores.averaged(scores.f1, ConfusionMatrix(*np.ones((4, 1, 1))), "mean"), "average='mean'"),
+        (lambda: scores.averaged(scores.get(ops.sum), ConfusionMatrix(*np.ones((4, 1, 1))), "macro"), "shape ()"),
+    ],
+)
+def test_bad_arguments_are_named(make, message):
+    with pytest.raises(ValueError, match=r"must|takes") as error:
+        make()
+    assert message in str(error.value)
+
+
+def test_the_kit_names_what_fails():
+    def inverted(cells):
+        return -scores.f1(cells)
+
+    with pytest.raises(AssertionError, match=r"inverted\(\) fails 3 of 13 checks") as error:
+        check_score(inverted)
+    for part in ("perfect predictions", "wrong sign", "@keras_softsets.score"):
+        assert part in str(error.value)
+
+    def unsafe(cells):
+        return cells.tp / (cells.tp + cells.fp)
+
+    with pytest.raises(AssertionError, match="finite on one class"):
+        check_score(unsafe)
+
+    def scalar(cells):
+        return ops.mean(scores.f1(cells))
+
+    with pytest.raises(AssertionError, match="keeps the shape"):
+        check_score(scalar)
+
+    def mixing(cells):
+        return scores.f1(cells) * 0 + ops.mean(scores.f1(cells), 1, keepdims=True)
+
+    with pytest.raises(AssertionError, match="classes do not mix"):
+        check_score(mixing)
