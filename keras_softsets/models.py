@@ -38,8 +38,8 @@ def mlp(
             `False`.
         dropout: Share of the units dropped in training, inside `[0, 1)`. Defaults to `0.5`.
         positive_rate: Share of positives in the training data, inside `(0, 1)`. If given, the output's bias starts at
-            its log odds, so that the first predictions are about as frequent as the positives. Measured with `SoftF1` it
-            neither helped nor hurt: test F1 0.63 with and without on mammography (five seeds, 200 epochs), 0.81 with
+            its log odds, so that the first predictions are about as frequent as the positives. Measured with `SoftF1`,
+            it neither helped nor hurt: test F1 0.63 with and without on mammography (five seeds, 200 epochs), 0.81 with
             and without on creditcard_fraud (three seeds, five epochs), and no run was stuck. Defaults to `None`: a bias
             of zero, as in the paper.
         name: Name of the model. Defaults to `"mlp"`.

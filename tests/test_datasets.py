@@ -12,7 +12,7 @@ from datasets_raw import MADE_UP, expect_made_up
 
 from keras_softsets import datasets, models
 from keras_softsets.datasets import _catalog, _load, _synthetic
-from keras_softsets.datasets._splits import Scaling, fit_scaling, stratified_indices
+from keras_softsets.datasets._splits import Scaling, fit_scaling, pipeline, stratified_indices
 from keras_softsets.datasets.builders import BUILDERS
 
 
@@ -189,6 +189,14 @@ def test_training_pipeline_is_shuffled_anew_in_each_epoch_and_by_seed(load):
     assert not np.array_equal(first, second)
     np.testing.assert_array_equal(collect(load("synthetic_05", as_numpy=False).train)[0], first)
     assert not np.array_equal(collect(load("synthetic_05", seed=1, as_numpy=False).train)[0], first)
+
+
+def test_shuffling_is_by_seed():
+    part = (np.arange(100, dtype="float32")[:, None], np.zeros(100, "float32"))
+    unscaled = Scaling(np.zeros(1, "float32"), np.ones(1, "float32"))
+    orders = [collect(pipeline(part, unscaled, 10, seed))[0][:, 0].tolist() for seed in (1, 1, 2, None)]
+    assert orders[0] == orders[1] != orders[2]
+    assert orders[3] == list(range(100)) == sorted(orders[2])
 
 
 def test_pipelines_are_batched_with_known_shapes(load):

@@ -139,6 +139,7 @@ MALFORMED = [
     ("creditcard_fraud", "creditcard.csv", 8, lambda line: line[:50], "must have 31 columns, received"),
     ("creditcard_fraud", "creditcard.csv", 8, lambda line: "inf" + line[1:], "column Time must be a finite number"),
     ("creditcard_fraud", "creditcard.csv", 4, lambda line: line[:-3] + '"3"', "Class must be 0 or 1"),
+    ("creditcard_fraud", "creditcard.csv", 5, lambda line: line.replace(",7.5,", ",-7.5,"), "received 0 and -7.5"),
     (
         "creditcard_fraud",
         "creditcard.csv",

@@ -54,10 +54,8 @@ def fit_scaling(x: Array) -> Scaling:
     for start in range(0, len(rows), _ROWS_AT_ONCE):  # In pieces: 40,000 pictures as float64 would need a gigabyte.
         squares += np.square(rows[start : start + _ROWS_AT_ONCE] - centre).sum(axis=0)
     deviation = np.sqrt(squares.reshape(-1, channels).mean(axis=0) / len(rows))
-    # Compared exactly, because rounding can give a constant feature a tiny deviation that is not zero.
-    lowest = rows.min(axis=0).reshape(-1, channels).min(axis=0)
-    highest = rows.max(axis=0).reshape(-1, channels).max(axis=0)
-    deviation[lowest == highest] = 1.0
+    # Of a constant feature it is exactly zero, since float64 adds up 2**29 equal float32 numbers without rounding.
+    deviation[deviation == 0] = 1.0
     return Scaling(mean.astype("float32"), deviation.astype("float32"))
 
 
