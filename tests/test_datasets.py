@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 import tensorflow as tf
-from datasets_raw import MADE_UP, expect_made_up
+from datasets_raw import MADE_UP, cifar10_batches, expect_made_up
 
 from keras_softsets import datasets, models
 from keras_softsets.datasets import _catalog, _load, _synthetic
@@ -221,6 +221,8 @@ def test_cifar10_keeps_the_official_test_set_and_stratifies_by_class(made_up_cif
     splits = made_up_cifar10()
     assert [x.shape for x, _ in splits] == [(100, 32, 32, 3), (25, 32, 32, 3), (25, 32, 32, 3)]
     assert [int(y.sum()) for _, y in splits] == [10, 2, 3]
+    classes = np.frombuffer(cifar10_batches()["test_batch"], "uint8").reshape(-1, 3073)[:, 0]
+    np.testing.assert_array_equal(splits.test[1], classes == 6)
     assert {x.dtype for x, _ in splits} == {np.dtype("float32")}
     np.testing.assert_allclose(splits.train[0].mean(axis=(0, 1, 2)), 0, atol=1e-5)
     np.testing.assert_allclose(splits.train[0].std(axis=(0, 1, 2), dtype="float64"), 1, atol=1e-5)
