@@ -63,6 +63,7 @@ class SoftSetMetric(keras.metrics.Metric):
     ) -> None:
         self.recipe = Recipe(score, threshold, heaviside, average, from_logits, score_args)
         super().__init__(name=name or self.recipe.score.name, dtype=dtype)
+        self._direction = "up"  # what Keras's callbacks look for with mode="auto" (3.15.1)
         self._cells: Any = None
 
     def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:

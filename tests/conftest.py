@@ -1,7 +1,14 @@
+import atexit
 import os
+import shutil
+import tempfile
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+
+if "TFDS_DATA_DIR" not in os.environ:  # examples in docs prepare small data sets; not in the user's home
+    os.environ["TFDS_DATA_DIR"] = tempfile.mkdtemp(prefix="keras_softsets_")
+    atexit.register(shutil.rmtree, os.environ["TFDS_DATA_DIR"], ignore_errors=True)
 
 import keras
 import numpy as np

@@ -222,3 +222,11 @@ def test_one_class_only():
         for metric in NAMED:
             for label in (0, 1):
                 assert np.isfinite(float(metric()(np.full(5, label), np.linspace(0, 1, 5))))
+
+
+def test_keras_callbacks_know_the_direction():
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, "sigmoid")])
+    model.compile(loss="binary_crossentropy", metrics=[metrics.F1(name="anything")])
+    stopping = keras.callbacks.EarlyStopping("anything", mode="auto", patience=3)
+    model.fit(np.ones((4, 1)), np.ones(4), callbacks=[stopping], verbose=0)
+    assert stopping.monitor_op(1.0, 0.0)
