@@ -70,7 +70,7 @@ def export_classifier(
     serve = _serving_function(model, _checked_threshold(threshold), from_logits)
     archive = keras.export.ExportArchive()
     archive.track(model)  # for the lookup tables; variables would be found without it
-    archive.add_endpoint("serving_default", serve)
+    archive.add_endpoint("serving_default", serve)  # traces, so that errors in the model come before any file
     folder.mkdir(parents=True, exist_ok=True)
     if version in _versions(folder):
         raise _exists(folder, version)
@@ -94,9 +94,7 @@ def _serving_function(model: keras.Model, threshold: np.ndarray, from_logits: bo
 
     tensors = dict(zip(names, keras.tree.flatten(structure), strict=True))
     specs = {name: tf.TensorSpec((None, *t.shape[1:]), t.dtype, name) for name, t in tensors.items()}
-    function = tf.function(serve, input_signature=[specs], autograph=False)
-    function.get_concrete_function()  # now, so that errors come before any file
-    return function
+    return tf.function(serve, input_signature=[specs], autograph=False)
 
 
 def _input_structure(model: keras.Model) -> Any:

@@ -340,6 +340,7 @@ def test_interrupted_after_the_decision_to_stop(tmp_path, restore):
     assert expected.stopped_epoch > expected.best_epoch
     model, callback = interrupted_fit(tmp_path, expected.stopped_epoch, window=3, restore_best_weights=restore)
     assert (callback.stopped_epoch, callback.best) == (expected.stopped_epoch, expected.best)
+    assert model.history.epoch == [expected.stopped_epoch + 1]  # Keras must begin one, but there is no second
     np.testing.assert_array_equal(model.get_weights()[0], whole.get_weights()[0])
     assert not (tmp_path / "b").exists()
 
@@ -358,7 +359,9 @@ def test_bfloat16_weights_survive(tmp_path):
     whole = small_model("bfloat16")
     expected = WindowedEarlyStopping(window=3)
     small_fit(whole, expected)
-    model, callback = interrupted_fit(tmp_path, 2, lambda: small_model("bfloat16"), window=3)
+    late = expected.stopped_epoch - 1
+    assert expected.best_epoch < late  # so that the best weights come out of the file
+    model, callback = interrupted_fit(tmp_path, late, lambda: small_model("bfloat16"), window=3)
     assert callback.best == expected.best
     np.testing.assert_array_equal(model.get_weights()[0].astype("float32"), whole.get_weights()[0].astype("float32"))
 
