@@ -1,0 +1,1 @@
+"""Measurements: of speed beside this file, of quality in `paper`."""

@@ -1,0 +1,48 @@
+"""Command line: trains what a table needs and is not on disk yet, then writes `docs/results.md` and its pictures."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks.paper import store
+from benchmarks.paper.configurations import TABLES, TRIALS, configurations
+
+
+def main(arguments: list[str] | None = None) -> None:
+    options = _parser().parse_args(arguments)
+    tables = list(TABLES) if "all" in options.table else options.table
+    if not options.report_only:
+        _run(options, tables)
+    from benchmarks.paper import report
+
+    report.write(options.results)
+
+
+def _run(options: argparse.Namespace, tables: list[str]) -> None:
+    import tensorflow as tf
+
+    # One thread wastes the least; two runs on different data sets use two cores.
+    tf.config.threading.set_intra_op_parallelism_threads(options.threads)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    from benchmarks.paper import runner
+
+    wanted = configurations(tables, options.dataset, options.loss)
+    runner.run(wanted, options.trials, options.raw_dir, options.results)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m benchmarks.paper", description=__doc__)
+    parser.add_argument("--table", nargs="+", default=["all"], choices=["all", *TABLES], help="which tables")
+    parser.add_argument("--dataset", nargs="+", help="only these data sets")
+    parser.add_argument("--loss", nargs="+", help="only these losses")
+    parser.add_argument("--trials", type=int, default=TRIALS, help="number of trials")
+    parser.add_argument("--raw-dir", help="folder with the raw data files; without it, they are downloaded")
+    parser.add_argument("--results", type=Path, default=store.FOLDER, help="folder of the CSV files")
+    parser.add_argument("--threads", type=int, default=1, help="threads of one TensorFlow operation")
+    parser.add_argument("--report-only", action="store_true", help="train nothing, write the report")
+    return parser
+
+
+if __name__ == "__main__":
+    main()

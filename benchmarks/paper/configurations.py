@@ -1,0 +1,77 @@
+"""What is trained: one `Configuration` for each row, data set and batch size, and how it is called on disk."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+TRIALS = 10
+BATCH_SIZE = 1024
+TABULAR = ("cocktail_party", "adult", "mammography", "creditcard_fraud")
+SYNTHETIC = ("synthetic_05", "synthetic_33")
+IMAGES = ("cifar10_transportation", "cifar10_frog")
+BATCH_SIZES = (128, 1024, 2048, 4096)
+
+# Losses that the stacked engine trains; the other methods have modules of their own.
+SOFT_PAIRS = ("f1_linear", "f1_sigmoid", "accuracy_linear", "accuracy_sigmoid")
+SVMS = ("svm_error", "svm_f1", "svm_roc")
+
+
+class Configuration(NamedTuple):
+    """One loss on one data set, trained over all trials.
+
+    Attributes:
+        dataset: A name of `keras_softsets.datasets`.
+        loss: A name of `objectives.OBJECTIVES`, or `"adversarial_f1"`, `"svm_..."`.
+        balance: `"none"`, `"weighted"` or `"oversampled"`.
+        batch_size: Samples in a batch.
+    """
+
+    dataset: str
+    loss: str
+    balance: str = "none"
+    batch_size: int = BATCH_SIZE
+
+    @property
+    def path(self) -> str:
+        """Name of the file of its results, relative to the folder of results."""
+        parts = [self.loss]
+        if self.balance != "none":
+            parts.append(self.balance)
+        if self.batch_size != BATCH_SIZE:
+            parts.append(f"batch{self.batch_size}")
+        return f"{self.dataset}/{'-'.join(parts)}.csv"
+
+
+def _on(datasets: tuple[str, ...], losses: tuple[str, ...], balance: str = "none") -> list[Configuration]:
+    return [Configuration(dataset, loss, balance) for dataset in datasets for loss in losses]
+
+
+def _batch_sizes() -> list[Configuration]:
+    losses = (*SOFT_PAIRS, "bce")
+    return [
+        Configuration(dataset, loss, batch_size=size)
+        for dataset in SYNTHETIC
+        for size in BATCH_SIZES
+        for loss in losses
+    ]
+
+
+# The tables by name, in the paper's order; what several tables share is trained once.
+TABLES: dict[str, list[Configuration]] = {
+    "1": _on(TABULAR, ("f1_linear", "accuracy_linear", "auroc_linear", "wmw", "wmw_published", "bce")),
+    "sigmoid": _on(TABULAR, ("f1_sigmoid", "accuracy_sigmoid", "auroc_sigmoid")),
+    "fbeta": _on(TABULAR, ("f1_linear", "f2_linear", "f3_linear")),
+    "batch": _batch_sizes(),
+    "weighted": _on(TABULAR, (*SOFT_PAIRS, "bce"), "weighted"),
+    "oversampled": _on(TABULAR, (*SOFT_PAIRS, "bce"), "oversampled"),
+    "baselines": _on(TABULAR, ("dice_logits", "dice", *SVMS)),
+    "adversarial": _on(TABULAR, ("adversarial_f1",)),
+    "cifar10": _on(IMAGES, ("f1_linear", "accuracy_linear", "bce", "dice_logits", "dice")),
+    "auroc": _on(SYNTHETIC, ("auroc_linear", "auroc_sigmoid")),
+}
+
+
+def configurations(tables: list[str], datasets: list[str] | None = None, losses: list[str] | None = None):
+    """Lists what `tables` need, each once and in order, only on `datasets` and for `losses` where these are given."""
+    wanted = dict.fromkeys(configuration for table in tables for configuration in TABLES[table])
+    return [c for c in wanted if (not datasets or c.dataset in datasets) and (not losses or c.loss in losses)]
