@@ -6,8 +6,14 @@ import numbers
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import keras
 import numpy as np
 from keras import ops
+
+if keras.config.backend() != "tensorflow":  # the kernels and tf.distribute are TensorFlow's
+    raise ImportError(
+        f"keras_softsets needs Keras's TensorFlow backend. Received: KERAS_BACKEND={keras.config.backend()}"
+    )
 
 Tensor = Any  # keras.ops accepts and returns backend tensors, which carry no useful static type
 

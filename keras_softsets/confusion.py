@@ -100,4 +100,7 @@ def cells_of(
 ) -> ConfusionMatrix:
     """Sums checked samples; `dtype` float64 keeps counts exact past 2^24."""
     cells = ops.cast(_kernels.sum_cells(samples, thresholds, heaviside), dtype)
+    classes = samples.probability.shape[1]
+    if classes is not None:  # inside a graph the kernel, made for any shape, has forgotten it
+        cells = ops.reshape(cells, (4, len(thresholds), classes))
     return ConfusionMatrix(*ops.unstack(cells, 4))

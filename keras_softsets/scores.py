@@ -50,7 +50,7 @@ class Score:
     ) -> None:
         functools.update_wrapper(self, function)
         self.function, self.curve, self.registered = function, curve, registered
-        self.name = getattr(function, "__name__", type(function).__name__)
+        self.name = getattr(function, "__name__", type(function).__name__).strip("<>")  # of a <lambda>, for Keras
         self.parameters = parameters
 
     def __call__(self, *args: Any, **parameters: Any) -> Any:
@@ -63,10 +63,17 @@ class Score:
     def bind(self, *args: Any, **parameters: Any) -> Score:
         """Returns the same score with other parameters, which are checked here, where they were typed."""
         named = {**self.parameters, **self._named(*args, **parameters)}
-        bound = Score(self.function, curve=self.curve, registered=self.registered, **named)
-        one = ops.ones((1, 1))
-        bound.function(ConfusionMatrix(one, one, one, one), **named)  # rules about values live in the score itself
-        return bound
+        named = {
+            name: getattr(value, "tolist", lambda v=value: v)() for name, value in named.items()
+        }  # NumPy, for JSON
+        one = ops.ones((2, 1))
+        try:
+            self.function(ConfusionMatrix(one, one, one, one), **named)  # rules about values live in the score itself
+        except ValueError:
+            raise
+        except Exception:  # about these cells, not about the values
+            pass
+        return Score(self.function, curve=self.curve, registered=self.registered, **named)
 
     def _named(self, *args: Any, **parameters: Any) -> dict[str, Any]:
         names = list(inspect.signature(self.function).parameters)[1:]

@@ -3,8 +3,11 @@
 import doctest
 import importlib
 import inspect
+import os
 import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import keras
@@ -12,6 +15,7 @@ import pytest
 from keras import ops
 
 import keras_softsets
+from keras_softsets import losses, metrics, scores
 
 ROOT = Path(__file__).parent.parent
 MODULES = [
@@ -62,6 +66,29 @@ def test_code_blocks_run(page, tmp_path, monkeypatch):
     namespace = {"__name__": "__main__"}
     for block in blocks:
         exec(compile(block, f"{page.name}: {block.splitlines()[0]}", "exec"), namespace)
+
+
+def test_the_table_in_the_readme_is_the_registry():
+    rows = re.findall(
+        r"^\| `(\w+)` \| `([^`]+)` \| `([^`]+)` \| (.*)\|$", (ROOT / "README.md").read_text(), re.MULTILINE
+    )
+    ours = {n for n in scores.names() if scores.get(n).function.__module__ == scores.__name__}
+    assert {row[0] for row in rows} == ours
+    for name, loss, metric, parameters in rows:
+        assert eval(loss, vars(keras_softsets) | {"__builtins__": {}}) is not None
+        for text, base in ((loss, losses.NamedLoss), (metric.removeprefix("metrics."), metrics.NamedMetric)):
+            named = {c.__name__: c.score_name for c in base.__subclasses__()}
+            assert named.get(text, name) == name
+            assert text in named or name in text
+        defaults = inspect.signature(scores.get(name).function).parameters.values()
+        assert parameters.strip().strip("`") == ", ".join(f"{p.name}={p.default}" for p in list(defaults)[1:])
+
+
+def test_another_backend_is_refused():
+    code = "import keras_softsets"
+    env = {**os.environ, "KERAS_BACKEND": "numpy"}
+    out = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
+    assert "needs Keras's TensorFlow backend" in out.stderr
 
 
 def test_the_public_names_exist():

@@ -1,5 +1,7 @@
 """Scores: the formulas, the registry, averaging, and the conformance kit on every one of them."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
@@ -146,6 +148,11 @@ def test_a_score_of_ones_own():
     )
     again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(SoftSetLoss(hit_and_miss(3))))
     assert float(again(y, p)) == expected
+
+
+def test_parameters_of_numpy_are_saved_as_numbers():
+    config = SoftSetLoss("f_beta", beta=np.float32(2)).get_config()
+    assert json.loads(json.dumps(config["beta"])) == 2
 
 
 def test_the_same_cell_of_a_notebook_may_run_twice_but_names_are_not_stolen():
