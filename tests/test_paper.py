@@ -1,13 +1,17 @@
 """The reproduction of the paper: the stacked engine trains like `fit`, and the report says what the results say."""
 
+import itertools
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from sklearn import metrics
 
 import keras_softsets as kss
-from benchmarks.paper import data, engine, network, objectives
+from benchmarks.paper import data, engine, evaluation, network, objectives, report, runner, store, summary, svm
 from benchmarks.paper.configurations import TABLES, Configuration, configurations
+from benchmarks.paper.layout import LAYOUT
 from keras_softsets import models
 
 FEATURES, SAMPLES, BATCH = 4, 150, 64  # the last batch is short
@@ -184,3 +188,128 @@ def test_configurations_have_distinct_files():
     everything = configurations(list(TABLES))
     assert len({c.path for c in everything}) == len(everything)
     assert Configuration("adult", "bce") in everything
+
+
+# ------------------------------------------------------------------------------------------------------------- SVMs
+
+
+def labellings(n):
+    return np.array(list(itertools.product([0, 1], repeat=n)), dtype="float64")
+
+
+def violation_by_trying_everything(name, y, scores):
+    """The largest Delta - w . (Psi(y) - Psi(y')) over all labellings, or over all subsets of swapped pairs."""
+    positives = y.sum()
+    if name == "svm_roc":
+        gaps = scores[y == 1][:, None] - scores[y == 0][None]
+        return np.maximum(0, 1 - gaps).mean()
+    if name == "svm_error":
+        return max((wrong := other != y).mean() - (wrong * (2 * y - 1) * scores).mean() for other in labellings(len(y)))
+    f1 = [2 * (y * other).sum() / (positives + other.sum()) for other in labellings(len(y))]
+    psi = [(other - y) @ scores / positives for other in labellings(len(y))]
+    return max(1 - f + p for f, p in zip(f1, psi, strict=True))
+
+
+@pytest.mark.parametrize("name", svm.VIOLATIONS)
+def test_the_most_violated_constraint_is_found(name):
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        x, y, w = random.normal(size=(9, 3)), (np.arange(9) < 1 + seed % 5).astype("float64"), random.normal(size=3)
+        gap, loss = svm.VIOLATIONS[name](x, y, x @ w)
+        np.testing.assert_allclose(loss - gap @ w, violation_by_trying_everything(name, y, x @ w), atol=1e-9)
+
+
+def test_the_error_svm_is_the_usual_svm(rng):
+    from sklearn.svm import SVC
+
+    y = (np.arange(60) % 3 == 0).astype("float64")
+    x = np.c_[rng.normal(size=(60, 2)) + y[:, None], np.ones(60)]
+    weights = svm.fit(x, y, svm.error_constraint, cost=30.0)
+
+    def objective(w):
+        return w @ w / 2 + 30 * np.maximum(0, 1 - (2 * y - 1) * (x @ w)).mean()
+
+    machine = SVC(C=0.5, kernel="precomputed", tol=1e-6).fit(x @ x.T, y)  # C / n, bias in the features
+    dual = machine.dual_coef_[0] @ x[machine.support_]
+    assert objective(weights) <= objective(dual) + 30 * svm.TOLERANCE + 0.05
+
+
+@pytest.mark.parametrize("name", svm.VIOLATIONS)
+def test_svms_separate_what_is_separable(name, trials):
+    shifted = trials._replace(
+        **{
+            part: getattr(trials, part)._replace(x=getattr(trials, part).x + 4 * getattr(trials, part).y[:, :, None])
+            for part in ("train", "validation", "test")
+        }
+    )
+    (row,) = svm.run_trial(name, shifted, 1)
+    assert row["trial"] == 5
+    assert row["auroc"] == 1
+    if name != "svm_roc":  # a ranking has no threshold
+        assert row["mean_f1"] > 0.95
+
+
+# ----------------------------------------------------------------------------------------------- results and report
+
+
+def test_metrics_are_those_of_scikit_learn(rng):
+    labels, outputs = (rng.random(200) < 0.2).astype("float32"), rng.random(200)
+    ours = evaluation.evaluate(labels, outputs, tuned=0.3)
+    at = [outputs >= threshold for threshold in evaluation.THRESHOLDS]
+    pairs = {
+        "mean_f1": np.mean([metrics.f1_score(labels, p) for p in at]),
+        "mean_f3": np.mean([metrics.fbeta_score(labels, p, beta=3) for p in at]),
+        "mean_accuracy": np.mean([metrics.accuracy_score(labels, p) for p in at]),
+        "mean_balanced_accuracy": np.mean([metrics.roc_auc_score(labels, p) for p in at]),  # the paper's "AUROC"
+        "mean_precision": np.mean([metrics.precision_score(labels, p) for p in at]),
+        "f1_tuned": metrics.f1_score(labels, outputs >= 0.3),
+        "f1_at_half": metrics.f1_score(labels, outputs >= 0.5),
+    }
+    for name, expected in pairs.items():
+        np.testing.assert_allclose(ours[name], expected, err_msg=name)
+
+
+def test_an_interrupted_run_is_resumed(tmp_path, monkeypatch, trials):
+    wanted = [Configuration("synthetic_05", loss) for loss in ("f1_linear", "bce")]
+    calls = []
+
+    def stacked(configuration, trials, bar=None):
+        calls.append((configuration.loss, list(trials.seeds)))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return [{"trial": int(seed), "reading": "probabilities", "mean_f1": 0.5} for seed in trials.seeds]
+
+    monkeypatch.setattr(runner, "stacked", stacked)
+    monkeypatch.setattr(runner, "load_trials", lambda name, seeds, raw_dir: trials._replace(seeds=np.array(seeds)))
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(wanted, 2, None, tmp_path)
+    runner.run(wanted, 2, None, tmp_path)
+    runner.run(wanted, 3, None, tmp_path)
+    assert calls == [("f1_linear", [0, 1]), ("bce", [0, 1]), ("bce", [0, 1]), ("f1_linear", [2]), ("bce", [2])]
+    assert [row["trial"] for row in store.read(wanted[0], tmp_path)] == [0, 1, 2]
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_the_page_is_what_the_results_say():
+    assert report.PAGE.read_text() == report.render()
+
+
+def test_every_row_of_the_paper_has_its_row():
+    ours = {
+        (table.name, dataset, row.paper, column)
+        for table in LAYOUT
+        for dataset in table.datasets
+        for row in table.rows
+        for column in table.columns
+    }
+    assert not set(summary._figures()) - ours
+
+
+def test_differences_are_paired(tmp_path):
+    for loss, scores in (("f1_linear", (0.5, 0.9)), ("bce", (0.4, 0.7))):
+        rows = [{"trial": k, "reading": "probabilities", "mean_f1": score} for k, score in enumerate(scores)]
+        store.add(Configuration("adult", loss), rows, tmp_path)
+    left, right = (Configuration("adult", loss) for loss in ("f1_linear", "bce"))
+    gap = summary.difference(left, right, ("mean_f1", "mean_f1"), tmp_path)
+    np.testing.assert_allclose([gap.mean, gap.deviation, gap.count], [0.15, np.std([0.1, 0.2], ddof=1), 2])
+    assert str(summary.measured(left, "probabilities", "mean_f1", tmp_path)) == "0.700 ± 0.283 (n = 2)"

@@ -14,9 +14,10 @@ def main(arguments: list[str] | None = None) -> None:
     tables = list(TABLES) if "all" in options.table else options.table
     if not options.report_only:
         _run(options, tables)
-    from benchmarks.paper import report
+    if not options.train_only:
+        from benchmarks.paper import report
 
-    report.write(options.results)
+        report.write(options.results)
 
 
 def _run(options: argparse.Namespace, tables: list[str]) -> None:
@@ -40,6 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--raw-dir", help="folder with the raw data files; without it, they are downloaded")
     parser.add_argument("--results", type=Path, default=store.FOLDER, help="folder of the CSV files")
     parser.add_argument("--threads", type=int, default=1, help="threads of one TensorFlow operation")
+    parser.add_argument("--train-only", action="store_true", help="do not write the report")
     parser.add_argument("--report-only", action="store_true", help="train nothing, write the report")
     return parser
 

@@ -38,6 +38,15 @@ def sigmoid(logits: np.ndarray) -> np.ndarray:
     return np.exp(-np.logaddexp(0, -np.asarray(logits, "float64")))
 
 
+def read(
+    reading: str, validation_labels: np.ndarray, validation: np.ndarray, test_labels: np.ndarray, test: np.ndarray
+) -> dict[str, float]:
+    """Evaluates logits as what they are, or as the paper read them; a threshold is tuned on probabilities only."""
+    if reading == "logits":
+        return evaluate(test_labels, test)
+    return evaluate(test_labels, sigmoid(test), tuned_threshold(validation_labels, sigmoid(validation)))
+
+
 def _at(labels: np.ndarray, outputs: np.ndarray, threshold: float) -> dict[str, float]:
     positive, truth = outputs >= threshold, labels == 1
     tp, fp = np.sum(positive & truth), np.sum(positive & ~truth)

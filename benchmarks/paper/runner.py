@@ -6,10 +6,9 @@ import functools
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 from tqdm import tqdm
 
-from benchmarks.paper import engine, evaluation, network, objectives, store
+from benchmarks.paper import engine, environment, evaluation, network, objectives, store
 from benchmarks.paper.configurations import IMAGES, SVMS, Configuration
 from benchmarks.paper.data import Trials, balanced, load_trials
 
@@ -23,6 +22,7 @@ def run(wanted: list[Configuration], trials: int, raw_dir: str | None, folder: P
         raw_dir: Folder of raw data files, or `None` for what the environment says.
         folder: Where results are.
     """
+    environment.write(folder)
     load = functools.lru_cache(maxsize=1)(lambda dataset, seeds: load_trials(dataset, list(seeds), raw_dir))
     bar = tqdm([c for c in wanted if store.missing_trials(c, trials, folder)], unit="configuration")
     for configuration in bar:
@@ -38,12 +38,12 @@ def _results(configuration: Configuration, seeds: list[int], load, bar: tqdm, ra
         from benchmarks.paper import cifar10  # imported here, like the next: not every run needs Keras models or torch
 
         for seed in seeds:
-            yield [cifar10.run_trial(configuration, seed, raw_dir)]
+            yield cifar10.run_trial(configuration, seed, raw_dir)
     elif configuration.loss == "adversarial_f1":
         from benchmarks.paper import adversarial
 
         for seed in seeds:
-            yield [adversarial.run_trial(load(configuration.dataset, (seed,)), seed)]
+            yield adversarial.run_trial(load(configuration.dataset, (seed,)))
     elif configuration.loss in SVMS:
         from benchmarks.paper import svm
 
@@ -75,15 +75,7 @@ def stacked(configuration: Configuration, trials: Trials, bar: tqdm | None = Non
                 "validation_loss": float(trained.best_loss[k]),
                 "seconds": trained.seconds / len(data.seeds),
             }
-            rows.append(progress | read_outputs(reading, data.validation.y[k], validation[k], data.test.y[k], test[k]))
+            rows.append(
+                progress | evaluation.read(reading, data.validation.y[k], validation[k], data.test.y[k], test[k])
+            )
     return rows
-
-
-def read_outputs(
-    reading: str, validation_labels: np.ndarray, validation: np.ndarray, test_labels: np.ndarray, test: np.ndarray
-) -> dict[str, float]:
-    """Evaluates logits as what they are, or as the paper read them; a threshold is tuned on probabilities only."""
-    if reading == "logits":
-        return evaluation.evaluate(test_labels, test)
-    tuned = evaluation.tuned_threshold(validation_labels, evaluation.sigmoid(validation))
-    return evaluation.evaluate(test_labels, evaluation.sigmoid(test), tuned)

@@ -1,0 +1,102 @@
+"""The adversarial F1 of Fathony and Kolter, through their own package `ap-perf` (PyTorch), stopped by the clock.
+
+The paper's MLP with the trial's own initial weights, Adam 1e-3 and batches of 20, the size that the paper used; its
+other hyperparameters for this row are not published. A batch costs a large part of a second, so a trial is given
+`MINUTES` and not 100 epochs of patience. Every `BATCHES_BETWEEN_CHECKS` batches the decision (logit at least 0) is
+scored by F1 on the validation part, and the best weights are kept: the adversarial loss of the validation part would
+take longer than the training.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+
+import numpy as np
+import torch
+from ap_perf import MetricLayer, PerformanceMetric
+
+from benchmarks.paper import evaluation, network
+from benchmarks.paper.data import Trials
+
+MINUTES = 10.0
+BATCH_SIZE = 20
+BATCHES_BETWEEN_CHECKS = 50
+
+
+class F1(PerformanceMetric):
+    """The metric in the package's own notation."""
+
+    def define(self, C):
+        return (2 * C.tp) / (C.ap + C.pp)
+
+
+def run_trial(trials: Trials, minutes: float = MINUTES) -> list[dict[str, str | int | float]]:
+    """Trains the first trial of a stack and returns its lines, read as probabilities and as logits."""
+    torch.set_num_threads(1)
+    started = time.perf_counter()
+    model, epochs, best = _train(trials, started + 60 * minutes)
+    progress = {
+        "trial": int(trials.seeds[0]),
+        "best_epoch": best,
+        "epochs": epochs,
+        "validation_loss": float("nan"),
+        "seconds": time.perf_counter() - started,
+    }
+    validation, test = (_logits(model, part.x[0]) for part in (trials.validation, trials.test))
+    tuned = evaluation.tuned_threshold(trials.validation.y[0], evaluation.sigmoid(validation))
+    readings = {
+        "probabilities": evaluation.evaluate(trials.test.y[0], evaluation.sigmoid(test), tuned),
+        "logits": evaluation.evaluate(trials.test.y[0], test),
+    }
+    return [{"reading": reading} | progress | values for reading, values in readings.items()]
+
+
+def _train(trials: Trials, deadline: float) -> tuple[torch.nn.Module, float, float]:
+    """Returns the best model, the epochs trained and the epoch of the best, in fractions."""
+    x, y = (torch.tensor(array[0]) for array in (trials.train.x, trials.train.y))
+    torch.manual_seed(int(trials.seeds[0]))
+    model = build(network.initial_weights(x.shape[1], trials.seeds))
+    metric = F1()
+    metric.initialize()
+    metric.enforce_special_case_positive()
+    criterion, optimizer = MetricLayer(metric), torch.optim.Adam(model.parameters(), lr=1e-3)
+    best_model, best_score, best_step, step = copy.deepcopy(model), -1.0, 0, 0
+    while time.perf_counter() < deadline:
+        if step % (len(x) // BATCH_SIZE) == 0:
+            order = torch.randperm(len(x))
+        start = step * BATCH_SIZE % (len(x) // BATCH_SIZE * BATCH_SIZE)
+        rows = order[start : start + BATCH_SIZE]
+        optimizer.zero_grad()
+        criterion(model(x[rows])[:, 0], y[rows]).backward()
+        optimizer.step()
+        step += 1
+        if step % BATCHES_BETWEEN_CHECKS == 0:
+            score = _validation_f1(model, trials)
+            if score > best_score:
+                best_model, best_score, best_step = copy.deepcopy(model), score, step
+    return best_model, step * BATCH_SIZE / len(x), best_step * BATCH_SIZE / len(x)
+
+
+def build(weights: network.Weights) -> torch.nn.Module:
+    """Returns the paper's MLP with the weights of the first trial of a stack."""
+    arrays = [torch.tensor(np.array(w[0])) for w in weights]
+    layers: list[torch.nn.Module] = []
+    for kernel, bias in zip(arrays[0::2], arrays[1::2], strict=True):
+        dense = torch.nn.Linear(*kernel.shape)
+        dense.weight.data, dense.bias.data = kernel.T.contiguous(), bias
+        layers += [dense, torch.nn.ReLU(), torch.nn.Dropout(network.DROPOUT)]
+    return torch.nn.Sequential(*layers[:-2])
+
+
+def _logits(model: torch.nn.Module, x: np.ndarray) -> np.ndarray:
+    model.eval()
+    with torch.no_grad():
+        outputs = model(torch.tensor(x))[:, 0].numpy()
+    model.train()
+    return outputs
+
+
+def _validation_f1(model: torch.nn.Module, trials: Trials) -> float:
+    outputs = evaluation.sigmoid(_logits(model, trials.validation.x[0]))
+    return evaluation.evaluate(trials.validation.y[0], outputs)["f1_at_half"]

@@ -1,0 +1,98 @@
+"""CIFAR-10 with Tiny Darknet, through plain `fit`: Adam 1e-4, batches of 128, as in the supplement.
+
+On a GPU the full protocol runs: early stopping on the validation loss, 100 epochs of patience. On a CPU a trial is
+stopped by the clock after `MINUTES_ON_CPU`; the page of results shows the epochs that this was enough for.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+import keras_softsets as kss
+from benchmarks.paper import evaluation, objectives
+from benchmarks.paper.configurations import Configuration
+from keras_softsets import datasets, models
+
+BATCH_SIZE = 128
+LEARNING_RATE = 1e-4
+PATIENCE = 100
+MOST_EPOCHS = 1000
+MINUTES_ON_CPU = 12.0
+
+_load = functools.lru_cache(maxsize=1)(lambda name, seed, raw_dir: datasets.load(name, seed=seed, raw_dir=raw_dir))
+
+
+class OneTrial(keras.losses.Loss):
+    """An objective of the stacked engine as a Keras loss: one trial, no weights."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name, reduction="sum")
+        self.objective = objectives.OBJECTIVES[name]
+
+    def call(self, y_true: tf.Tensor, y_pred: tf.Tensor) -> tf.Tensor:
+        labels = tf.reshape(tf.cast(y_true, tf.float32), tf.shape(y_pred))
+        return self.objective(labels, y_pred, tf.ones_like(y_pred))
+
+
+class StopAtTime(keras.callbacks.Callback):
+    """Ends training when the clock says so, also in the middle of an epoch."""
+
+    def __init__(self, deadline: float) -> None:
+        super().__init__()
+        self.deadline, self.batches = deadline, 0
+
+    def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
+        self.batches += 1
+        if time.perf_counter() > self.deadline:
+            self.model.stop_training = True
+
+
+class ValidateWhole(keras.callbacks.Callback):
+    """Puts the loss of the whole validation part into the logs: the mean of batch losses is not the loss of a set."""
+
+    def __init__(self, part: tuple[np.ndarray, np.ndarray], loss: keras.losses.Loss) -> None:
+        super().__init__()
+        self.part, self.loss = part, loss
+
+    def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
+        outputs = self.model.predict(self.part[0], batch_size=500, verbose=0)
+        logs["whole_val_loss"] = float(self.loss(self.part[1], outputs))
+
+
+def run_trial(configuration: Configuration, seed: int, raw_dir: str | None) -> list[dict[str, str | int | float]]:
+    """Trains one network and returns its lines."""
+    splits, loss = _load(configuration.dataset, seed, raw_dir), _loss(configuration.loss)
+    keras.utils.set_random_seed(seed)
+    model = models.tiny_darknet(logits=True)
+    model.compile(keras.optimizers.Adam(LEARNING_RATE), loss)
+    started = time.perf_counter()
+    stopping = keras.callbacks.EarlyStopping("whole_val_loss", patience=PATIENCE, mode="min", restore_best_weights=True)
+    clock = StopAtTime(float("inf") if tf.config.list_physical_devices("GPU") else started + 60 * MINUTES_ON_CPU)
+    callbacks = [ValidateWhole(splits.validation, loss), stopping, clock]
+    model.fit(*splits.train, BATCH_SIZE, MOST_EPOCHS, verbose=2, callbacks=callbacks)
+    if stopping.best_weights is not None:
+        model.set_weights(stopping.best_weights)
+    progress = {
+        "trial": seed,
+        "best_epoch": stopping.best_epoch + 1,
+        "epochs": clock.batches * BATCH_SIZE / len(splits.train[1]),
+        "validation_loss": float(stopping.best),
+        "seconds": time.perf_counter() - started,
+    }
+    validation, test = (model.predict(part[0], batch_size=500, verbose=0)[:, 0] for part in splits[1:])
+    return [
+        {"reading": reading}
+        | progress
+        | evaluation.read(reading, splits.validation[1], validation, splits.test[1], test)
+        for reading in objectives.readings(configuration.loss)
+    ]
+
+
+def _loss(name: str) -> keras.losses.Loss:
+    named = {"f1_linear": kss.SoftF1, "accuracy_linear": kss.SoftAccuracy, "bce": keras.losses.BinaryCrossentropy}
+    return named[name](from_logits=True) if name in named else OneTrial(name)

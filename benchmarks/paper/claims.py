@@ -1,0 +1,101 @@
+"""What must hold, checked on the results: each claim is one line with its numbers and a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.paper import store
+from benchmarks.paper.configurations import SYNTHETIC, TABULAR, Configuration
+from benchmarks.paper.layout import DATASETS
+from benchmarks.paper.summary import Number, difference, measured, published, values
+
+ALL = (*TABULAR, *SYNTHETIC)
+Claim = tuple[str, str, str, str]  # claim, data set, numbers, verdict
+
+
+def claims(folder: Path = store.FOLDER) -> list[Claim]:
+    """Returns all claims whose trials are finished."""
+    found = [_as_good_as_published, _above_bce, _no_collapse, _ranks_like_bce, _trades, _tuned_baseline]
+    return [claim for check in found for dataset in ALL for claim in check(dataset, folder)]
+
+
+def _as_good_as_published(dataset: str, folder: Path) -> Iterator[Claim]:
+    table = "batch 1024" if dataset in SYNTHETIC else "1"
+    ours = measured(Configuration(dataset, "f1_linear"), "probabilities", "mean_f1", folder)
+    paper = published(table, dataset, "f1_linear", "mean_f1")
+    if ours and paper:
+        bound = paper.mean - paper.deviation
+        yield _claim(
+            "soft F1 (linear) reaches the paper's F1 minus one standard deviation",
+            dataset,
+            f"{ours.mean:.3f}, paper {paper.mean:.2f} - {paper.deviation:.2f}",
+            ours.mean >= bound,
+        )
+
+
+def _above_bce(dataset: str, folder: Path) -> Iterator[Claim]:
+    for loss in ("f1_linear", "f1_sigmoid"):
+        gap = difference(Configuration(dataset, loss), Configuration(dataset, "bce"), ("mean_f1",) * 2, folder)
+        if gap:
+            name = f"soft F1 ({loss[3:]}) is above BCE on probabilities, mean F1 over thresholds"
+            yield _paired_claim(name, dataset, gap, 0.0)
+
+
+def _no_collapse(dataset: str, folder: Path) -> Iterator[Claim]:
+    linear = measured(Configuration(dataset, "f1_linear"), "probabilities", "mean_f1", folder)
+    trials = values(Configuration(dataset, "f1_sigmoid"), "probabilities", "mean_f1", folder)
+    if linear and trials:
+        worst = min(trials.values())
+        numbers = f"worst of {len(trials)} trials {worst:.3f}, linear's mean {linear.mean:.3f}"
+        yield _claim(
+            "no trial of soft F1 (sigmoid) collapses (below half of linear)", dataset, numbers, worst > linear.mean / 2
+        )
+
+
+def _ranks_like_bce(dataset: str, folder: Path) -> Iterator[Claim]:
+    for loss in ("auroc_linear", "auroc_sigmoid"):
+        gap = difference(Configuration(dataset, loss), Configuration(dataset, "bce"), ("auroc",) * 2, folder)
+        if gap:
+            name = f"soft AUROC ({loss[6:]}) has a true AUROC of at least BCE's minus 0.02"
+            yield _paired_claim(name, dataset, gap, -0.02)
+
+
+def _trades(dataset: str, folder: Path) -> Iterator[Claim]:
+    betas = [Configuration(dataset, f"f{beta}_linear") for beta in (1, 2, 3)]
+    precision, recall = (
+        [measured(c, "probabilities", metric, folder) for c in betas] for metric in ("mean_precision", "mean_recall")
+    )
+    if all(precision):
+        falls, rises = (np.array([n.mean for n in column]) for column in (precision, recall))
+        numbers = f"precision {_list(falls)}; recall {_list(rises)}"
+        holds = bool((np.diff(falls) < 0).all() and (np.diff(rises) > 0).all())
+        yield _claim("F1, F2, F3 trade precision for recall monotonically", dataset, numbers, holds)
+
+
+def _tuned_baseline(dataset: str, folder: Path) -> Iterator[Claim]:
+    gap = difference(
+        Configuration(dataset, "f1_linear"), Configuration(dataset, "bce"), ("f1_at_half", "f1_tuned"), folder
+    )
+    if gap:
+        name = "soft F1 (linear) at 0.5 is at least BCE with a threshold tuned on validation data"
+        yield _paired_claim(name, dataset, gap, 0.0)
+
+
+def _claim(name: str, dataset: str, numbers: str, holds: bool) -> Claim:
+    return name, DATASETS[dataset], numbers, "holds" if holds else "**does not hold**"
+
+
+def _paired_claim(name: str, dataset: str, gap: Number, bound: float) -> Claim:
+    """A verdict needs two standard errors; between, ten trials cannot tell."""
+    error = gap.deviation / np.sqrt(gap.count)
+    numbers = f"{gap.mean:+.3f} ± {error:.3f} (paired, standard error, n = {gap.count})"
+    if bound - 2 * error <= gap.mean < bound:
+        return name, DATASETS[dataset], numbers, "undecided (within two standard errors)"
+    return _claim(name, dataset, numbers, gap.mean >= bound)
+
+
+def _list(numbers: np.ndarray) -> str:
+    return ", ".join(f"{n:.2f}" for n in numbers)

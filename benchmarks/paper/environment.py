@@ -1,0 +1,28 @@
+"""What the results were measured with; written beside them by every run."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+from pathlib import Path
+
+FILE = "environment.json"
+_PACKAGES = ("tensorflow", "keras", "keras-softsets", "numpy", "scikit-learn")
+
+
+def write(folder: Path) -> None:
+    """Writes versions and the machine to `folder`."""
+    facts = {"Python": platform.python_version()}
+    facts |= {name: importlib.metadata.version(name) for name in _PACKAGES}
+    facts["machine:"] = f"{os.cpu_count()} CPU cores, {_processor()}, shared with other jobs"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / FILE).write_text(json.dumps(facts, indent=2) + "\n")
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

@@ -1,0 +1,169 @@
+"""How the tables look: their titles, columns and rows, and which of the paper's rows stands beside which of ours."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from benchmarks.paper.configurations import BATCH_SIZES, IMAGES, SYNTHETIC, TABULAR
+
+DATASETS = {
+    "cocktail_party": "CocktailParty",
+    "adult": "Adult",
+    "mammography": "Mammography",
+    "creditcard_fraud": "Kaggle",
+    "synthetic_05": "Synthetic 5 %",
+    "synthetic_33": "Synthetic 33 %",
+    "cifar10_transportation": "CIFAR-10-Transportation",
+    "cifar10_frog": "CIFAR-10-Frog",
+}
+COLUMNS = {
+    "mean_f1": "F1",
+    "mean_accuracy": "accuracy",
+    "mean_balanced_accuracy": "balanced accuracy",
+    "mean_f2": "F2",
+    "mean_f3": "F3",
+    "mean_precision": "precision",
+    "mean_recall": "recall",
+    "f1_at_half": "F1 at 0.5",
+    "f1_tuned": "F1 at tuned threshold",
+    "auroc": "true AUROC",
+    "auprc": "AUPRC",
+    "best_epoch": "best epoch",
+}
+
+
+class Row(NamedTuple):
+    """A row: `reading` is how outputs are read, `paper` the row of the paper that stands beside it, if any."""
+
+    label: str
+    loss: str
+    reading: str = "probabilities"
+    paper: str | None = None
+
+
+class Table(NamedTuple):
+    """A table, repeated for each data set."""
+
+    name: str
+    title: str
+    datasets: tuple[str, ...]
+    rows: tuple[Row, ...]
+    columns: tuple[str, ...]
+    balance: str = "none"
+    batch_size: int = 1024
+
+
+def _row(label: str, loss: str, reading: str = "probabilities") -> Row:
+    return Row(label, loss, reading, loss)
+
+
+ADVERSARIAL = _row("adversarial F1 (AP-Perf)", "adversarial_f1")
+BCE = (Row("BCE, as published (logits)", "bce", "logits", "bce"), Row("BCE (probabilities)", "bce"))
+WMW = (Row("WMW, as published", "wmw_published", "logits", "wmw"), Row("WMW, corrected", "wmw"))
+SOFT = {
+    "f1_linear": "soft F1, linear",
+    "f1_sigmoid": "soft F1, sigmoid",
+    "accuracy_linear": "soft accuracy, linear",
+    "accuracy_sigmoid": "soft accuracy, sigmoid",
+    "auroc_linear": "soft AUROC, linear",
+    "auroc_sigmoid": "soft AUROC, sigmoid",
+    "f2_linear": "soft F2, linear",
+    "f3_linear": "soft F3, linear",
+}
+
+
+def _soft(*losses: str) -> tuple[Row, ...]:
+    return tuple(_row(SOFT[loss], loss) for loss in losses)
+
+
+_DIRECT = ("mean_f1", "mean_accuracy", "mean_balanced_accuracy")
+_MORE = ("mean_f1", "f1_at_half", "f1_tuned", "auroc", "auprc", "best_epoch")
+_PAIRS = (*_soft("f1_linear", "f1_sigmoid", "accuracy_linear", "accuracy_sigmoid"), *BCE)
+
+
+def _direct(heaviside: str) -> tuple[Row, ...]:
+    f1, accuracy, auroc = _soft(*(f"{name}_{heaviside}" for name in ("f1", "accuracy", "auroc")))
+    return (f1, ADVERSARIAL, accuracy, auroc, *WMW, *BCE)
+
+
+LAYOUT = (
+    Table("1", "Table 1: losses on tabular data (linear approximation)", TABULAR, _direct("linear"), _DIRECT),
+    Table("sigmoid", "Supplement: the same with the sigmoid approximation", TABULAR, _direct("sigmoid"), _DIRECT),
+    Table(
+        "more",
+        "What the paper does not report: decisions at one threshold, and rankings",
+        TABULAR,
+        tuple(
+            row._replace(paper=None)
+            for row in (*_direct("linear")[:4], *_soft("f1_sigmoid", "auroc_sigmoid"), WMW[1], BCE[1])
+        ),
+        _MORE,
+    ),
+    Table(
+        "fbeta",
+        "Table 3 and supplement: precision against recall by F-beta",
+        ("mammography", "adult", "creditcard_fraud", "cocktail_party"),
+        _soft("f1_linear", "f2_linear", "f3_linear"),
+        ("mean_f1", "mean_f2", "mean_f3", "mean_precision", "mean_recall"),
+    ),
+    *(
+        Table(
+            f"batch {size}",
+            f"Supplement: batch size {size}",
+            SYNTHETIC,
+            _PAIRS,
+            ("mean_f1", "mean_accuracy"),
+            batch_size=size,
+        )
+        for size in BATCH_SIZES
+    ),
+    Table(
+        "auroc",
+        "Soft AUROC on the synthetic data (not in the paper)",
+        SYNTHETIC,
+        tuple(row._replace(paper=None) for row in (*_soft("auroc_linear", "auroc_sigmoid"), BCE[1])),
+        ("mean_balanced_accuracy", "auroc", "auprc"),
+    ),
+    Table(
+        "baselines",
+        "Supplement: other baselines",
+        TABULAR,
+        (
+            _row("Dice on logits", "dice_logits", "logits"),
+            Row("Dice on probabilities", "dice"),
+            _row("SVM for the error rate", "svm_error", "decision"),
+            _row("SVM for F1", "svm_f1", "decision"),
+            _row("SVM for the ROC area", "svm_roc", "decision"),
+        ),
+        ("mean_accuracy", "mean_f1", "mean_balanced_accuracy", "f1_tuned", "auroc"),
+    ),
+    Table(
+        "weighted", "Supplement: weighted losses", TABULAR, _PAIRS, ("mean_f1", "mean_accuracy", "f1_tuned"), "weighted"
+    ),
+    Table(
+        "oversampled",
+        "Supplement: oversampling",
+        TABULAR,
+        _PAIRS,
+        ("mean_f1", "mean_accuracy", "f1_tuned"),
+        "oversampled",
+    ),
+    Table(
+        "cifar10",
+        "Table 2 and supplement: CIFAR-10 with Tiny Darknet",
+        IMAGES,
+        (
+            *_soft("f1_linear", "accuracy_linear"),
+            *BCE,
+            _row("Dice on logits", "dice_logits", "logits"),
+            _row("Dice on probabilities", "dice"),
+        ),
+        ("mean_f1", "mean_accuracy", "f1_at_half", "best_epoch"),
+    ),
+)
+
+# Why a row may be empty; anything else is only waiting for its turn.
+REASONS = {
+    "adversarial_f1": "AP-Perf needs about 0.4 s for a batch of 20 on a CPU, hours for a trial",
+    "cifar10": "Tiny Darknet needs a GPU, or hours on two cores for a few epochs",
+}

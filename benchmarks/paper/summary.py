@@ -1,0 +1,74 @@
+"""Numbers out of the CSV files: mean and deviation over trials, the paper's figures, paired differences."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.paper import store
+from benchmarks.paper.configurations import TRIALS, Configuration
+
+FIGURES = Path(__file__).with_name("figures.csv")
+
+
+class Number(NamedTuple):
+    """Mean and standard deviation (of a sample, ddof = 1) over `count` trials; deviation NaN where there is none."""
+
+    mean: float
+    deviation: float
+    count: int
+
+    def __str__(self) -> str:
+        """Returns it as it stands in a table."""
+        text = f"{self.mean:.0f}" if self.mean >= 10 else f"{self.mean:.3f} ± {self.deviation:.3f}"
+        return text if self.count == TRIALS else f"{text} (n = {self.count})"
+
+
+@functools.cache
+def _figures() -> dict[tuple[str, ...], Number]:
+    with FIGURES.open(newline="") as file:
+        return {
+            (row["table"], row["dataset"], row["row"], row["metric"]): Number(
+                float(row["mean"]), float(row["deviation"] or "nan"), TRIALS
+            )
+            for row in csv.DictReader(file)
+        }
+
+
+def published(table: str, dataset: str, row: str | None, metric: str) -> Number | None:
+    """Returns the paper's figure, if it has one."""
+    return _figures().get((table, dataset, row or "", metric))
+
+
+def values(configuration: Configuration, reading: str, metric: str, folder: Path = store.FOLDER) -> dict[int, float]:
+    """Returns the metric of each finished trial."""
+    rows = store.read(configuration, folder)
+    return {int(row["trial"]): float(row[metric]) for row in rows if row["reading"] == reading}
+
+
+def measured(configuration: Configuration, reading: str, metric: str, folder: Path = store.FOLDER) -> Number | None:
+    """Returns mean and standard deviation over the finished trials, if there are any."""
+    found = list(values(configuration, reading, metric, folder).values())
+    return number(found) if found else None
+
+
+def number(sample: list[float]) -> Number:
+    """Returns mean and standard deviation of a sample."""
+    deviation = float(np.std(sample, ddof=1)) if len(sample) > 1 else float("nan")
+    return Number(float(np.mean(sample)), deviation, len(sample))
+
+
+def difference(
+    left: Configuration, right: Configuration, metrics: tuple[str, str], folder: Path = store.FOLDER
+) -> Number | None:
+    """Returns mean and deviation of the paired difference left - right over the trials that both have finished."""
+    first, second = (
+        values(configuration, "probabilities", metric, folder)
+        for configuration, metric in zip((left, right), metrics, strict=True)
+    )
+    common = sorted(first.keys() & second.keys())
+    return number([first[trial] - second[trial] for trial in common]) if common else None
