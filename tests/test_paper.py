@@ -174,6 +174,17 @@ def test_wmw_is_the_mean_over_pairs(published):
     np.testing.assert_allclose(tape.gradient(losses, variable), pairs_tape.gradient(expected, twin), atol=1e-6)
 
 
+def test_the_authors_cells_do_not_add_up():
+    """Phantom true positives: to their sigmoid loss, calling nothing positive is far from an F1 of 0."""
+    labels, logits = np.r_[np.ones(10), np.zeros(990)].astype("float32")[:, None], np.full((1000, 1), -30.0, "float32")
+    sigmoid, linear = (objectives.OBJECTIVES[f"f1_{h}_published"] for h in ("sigmoid", "linear"))
+    weights = np.ones_like(labels)
+    assert 1 - sigmoid(labels, logits, weights)[0] > 0.3  # nothing is called positive, F1 is 0
+    assert 1 - linear(labels, logits, weights)[0] < 1e-3
+    perfect = np.where(labels == 1, 30.0, -30.0).astype("float32")
+    assert linear(labels, perfect, weights)[0] < 1e-3
+
+
 def test_bce_and_dice_are_the_usual_ones():
     labels, logits, weights = batch()
     for k in range(2):

@@ -67,6 +67,7 @@ TABLES: dict[str, list[Configuration]] = {
     "baselines": _on(TABULAR, ("dice_logits", "dice", *SVMS)),
     "adversarial": _on(TABULAR, ("adversarial_f1",)),
     "cifar10": _on(IMAGES, ("f1_linear", "accuracy_linear", "bce", "dice_logits", "dice")),
+    "published": _on(("mammography", "synthetic_05"), ("f1_linear_published", "f1_sigmoid_published")),
     "auroc": _on(SYNTHETIC, ("auroc_linear", "auroc_sigmoid")),
 }
 

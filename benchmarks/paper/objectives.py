@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 import keras_softsets as kss
+from benchmarks.paper import published
 
 Objective = Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
 
@@ -77,6 +78,7 @@ OBJECTIVES: dict[str, Objective] = {
     **{f"f1_{h}": _soft(kss.SoftF1, heaviside=h) for h in ("linear", "sigmoid")},
     **{f"accuracy_{h}": _soft(kss.SoftAccuracy, heaviside=h) for h in ("linear", "sigmoid")},
     **{f"auroc_{h}": _soft(kss.SoftAUROC, heaviside=h) for h in ("linear", "sigmoid")},
+    **{f"f1_{h}_published": published.soft_f1(h) for h in ("linear", "sigmoid")},
     "f2_linear": _soft(kss.SoftFBeta, beta=2),
     "f3_linear": _soft(kss.SoftFBeta, beta=3),
     "bce": binary_crossentropy,

@@ -5,9 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import matplotlib
-
-matplotlib.use("Agg")
-matplotlib.rcParams["svg.hashsalt"] = "results"  # the same results give the same file
 import matplotlib.pyplot as plt
 
 from benchmarks.paper.configurations import TABULAR, Configuration
@@ -24,7 +21,9 @@ _CURVES = {
 
 
 def write(folder: Path, images: Path) -> None:
-    """Writes both pictures."""
+    """Writes both pictures, the same files for the same results."""
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "results"
     images.mkdir(parents=True, exist_ok=True)
     for name, draw in (("thresholds", _draw_thresholds), ("fbeta", _draw_f_beta)):
         figure, axes = plt.subplots(1, len(TABULAR), figsize=(13, 3.4), constrained_layout=True)
