@@ -1,0 +1,59 @@
+"""Make saved_models/example_classifier: the paper's MLP on synthetic_05, trained with SoftF1 and a fixed seed.
+
+    rm -r saved_models/example_classifier/1
+    python examples/make_example_classifier.py
+
+It is small, so it is part of the repository: for examples/serve.py, for the tests, and to try TF Serving with.
+"""
+
+import argparse
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+
+from keras_softsets import SoftF1, WindowedEarlyStopping, datasets, export_classifier, metrics, models, tune_threshold
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--epochs", type=int, default=300, help="at most so many (default: 300)")
+    parser.add_argument(
+        "--export", type=Path, default=Path("saved_models/example_classifier"), help="folder of versions"
+    )
+    parser.add_argument(
+        "--smoke", action="store_true", help="three epochs, and version 1 of runs/make_example_classifier"
+    )
+    args = parser.parse_args()
+    version = 1
+    if args.smoke:
+        args.epochs = 3
+        if args.export == parser.get_default("export"):
+            args.export, version = Path("runs/make_example_classifier"), None  # None: the next free number
+
+    keras.utils.set_random_seed(0)
+    data = datasets.load("synthetic_05")  # features come standardised, so that is what the exported model expects
+    model = models.mlp(3)
+    model.compile(keras.optimizers.Adam(1e-3), SoftF1(), metrics=[metrics.F1()])
+    model.fit(
+        *data.train,
+        batch_size=1024,
+        epochs=args.epochs,
+        validation_data=data.validation,
+        validation_batch_size=len(data.validation[0]),  # in one batch, val_loss is the loss of the validation set
+        callbacks=[WindowedEarlyStopping(window=50)],
+        verbose=2,
+    )
+    tuned = tune_threshold(data.validation[1], model.predict(data.validation[0], verbose=0)[:, 0], "f1")
+    folder = export_classifier(model, args.export, threshold=tuned.threshold, version=version)
+
+    # What counts is what the file answers, not what the model in memory does.
+    serve = tf.saved_model.load(str(folder)).signatures["serving_default"]
+    answer = serve(features=tf.constant(data.test[0]))
+    labels = tf.cast(answer["label"], tf.float32)
+    print(f"Exported to {folder}: threshold {tuned.threshold:.6f}, F1 on test data", end=" ")
+    print(f"{float(metrics.F1()(data.test[1], labels)):.4f}")
+
+
+if __name__ == "__main__":
+    main()
