@@ -1,0 +1,105 @@
+"""Train Tiny Darknet on CIFAR-10: "is it a means of transport?" (40 % yes) or "is it a frog?" (10 %).
+
+    python examples/train_tiny_darknet.py --task frog --loss f1 --mixed-precision
+
+Made for GPUs: it uses all it finds. Kill it at any time and run the same command again: training goes on with the epoch
+that was interrupted. On a CPU an epoch takes many minutes; --steps makes epochs shorter.
+"""
+
+import argparse
+from pathlib import Path
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+import keras_softsets
+from keras_softsets import datasets, metrics, models, scores
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--task", choices=["transportation", "frog"], default="transportation")
+    losses = ["bce", *scores.names()]
+    parser.add_argument("--loss", choices=losses, default="f1", metavar="LOSS", help=f"one of {', '.join(losses)}")
+    parser.add_argument("--epochs", type=int, default=500, help="at most so many (default: 500)")
+    parser.add_argument(
+        "--window", type=int, default=20, help="of epochs, for early stopping (default: 20; paper: 100)"
+    )
+    parser.add_argument("--steps", type=int, help="batches in an epoch (default: all)")
+    parser.add_argument("--batch-size", type=int, default=128, help="over all GPUs together (default: 128)")
+    parser.add_argument("--learning-rate", type=float, default=1e-4, help="of Adam (default: 1e-4)")
+    parser.add_argument("--mixed-precision", action="store_true", help="compute in half precision, losses in float32")
+    parser.add_argument("--seed", type=int, default=0, help="of split, weights and order (default: 0)")
+    parser.add_argument("--output", type=Path, help="log, backup, model (default: runs/train_tiny_darknet/TASK_LOSS)")
+    parser.add_argument("--export", type=Path, help="folder for a SavedModel, such as saved_models/frog")
+    parser.add_argument("--smoke", action="store_true", help="noise for pictures and two epochs, to see that it runs")
+    args = parser.parse_args()
+    if args.smoke:
+        args.epochs, args.batch_size = 2, 16
+    args.output = args.output or Path("runs/train_tiny_darknet", "smoke" if args.smoke else f"{args.task}_{args.loss}")
+    return args
+
+
+def load(args):
+    if args.smoke:
+        random = np.random.default_rng(args.seed)
+        x, y = random.normal(size=(32, 32, 32, 3)).astype("float32"), (np.arange(32) % 3 == 0).astype("float32")
+        return datasets.Splits(*[tf.data.Dataset.from_tensor_slices((x, y)).batch(args.batch_size)] * 3)
+    return datasets.load(f"cifar10_{args.task}", seed=args.seed, as_numpy=False, batch_size=args.batch_size)
+
+
+def make_strategy():
+    gpus = tf.config.list_physical_devices("GPU")
+    return tf.distribute.MirroredStrategy() if gpus else tf.distribute.MirroredStrategy(["CPU:0"])
+
+
+def main():
+    args = arguments()
+    keras.utils.set_random_seed(args.seed)
+    if args.mixed_precision:
+        # bfloat16 has float32's range and runs on CPUs; float16 is what most GPUs are fast at.
+        keras.config.set_dtype_policy("mixed_float16" if tf.config.list_physical_devices("GPU") else "mixed_bfloat16")
+    train, validation, test = load(args)
+
+    with make_strategy().scope():  # the cells are summed over replicas, so the loss is that of the global batch
+        model = models.tiny_darknet()
+        loss = keras.losses.BinaryCrossentropy() if args.loss == "bce" else keras_softsets.SoftSetLoss(args.loss)
+        # val_loss is a mean over batches; a metric with the loss's Heaviside is exact over the set, so watch that.
+        score = "f1" if args.loss == "bce" else args.loss
+        watched = [
+            metrics.SoftSetMetric(score, heaviside="linear", name="soft_score"),
+            metrics.F1(),
+            metrics.Accuracy(),
+        ]
+        model.compile(keras.optimizers.Adam(args.learning_rate), loss, metrics=watched)
+
+    backup = args.output / "backup"
+    if backup.exists():
+        print(f"Going on from {backup}; delete it to start anew.")
+    args.output.mkdir(parents=True, exist_ok=True)
+    callbacks = [
+        # In this order, and with two checkpoints, a kill at any moment costs no more than the epoch it interrupts.
+        keras_softsets.WindowedEarlyStopping(
+            "val_soft_score", mode="max", window=args.window, backup_dir=backup, verbose=1
+        ),
+        keras.callbacks.CSVLogger(args.output / "epochs.csv", append=backup.exists()),
+        keras.callbacks.BackupAndRestore(backup, double_checkpoint=True),
+    ]
+    model.fit(
+        train.repeat() if args.steps else train,
+        epochs=args.epochs,
+        steps_per_epoch=args.steps,
+        validation_data=validation.take(args.steps) if args.steps else validation,
+        callbacks=callbacks,
+    )
+    results = model.evaluate(test.take(args.steps) if args.steps else test, return_dict=True)
+    print("Test data: " + ", ".join(f"{name} {value:.4f}" for name, value in results.items()))
+    model.save(args.output / "model.keras")
+    print(f"Log and model: {args.output}")
+    if args.export:
+        print(f"Exported to {keras_softsets.export_classifier(model, args.export)}")
+
+
+if __name__ == "__main__":
+    main()
