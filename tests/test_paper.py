@@ -9,7 +9,7 @@ import tensorflow as tf
 from sklearn import metrics
 
 import keras_softsets as kss
-from benchmarks.paper import data, engine, evaluation, network, objectives, report, runner, store, summary, svm
+from benchmarks.paper import cifar10, data, engine, evaluation, network, objectives, report, runner, store, summary, svm
 from benchmarks.paper.configurations import TABLES, Configuration, configurations
 from benchmarks.paper.layout import LAYOUT
 from keras_softsets import models
@@ -324,3 +324,34 @@ def test_differences_are_paired(tmp_path):
     gap = summary.difference(left, right, ("mean_f1", "mean_f1"), tmp_path)
     np.testing.assert_allclose([gap.mean, gap.deviation, gap.count], [0.15, np.std([0.1, 0.2], ddof=1), 2])
     assert str(summary.measured(left, "probabilities", "mean_f1", tmp_path)) == "0.700 ± 0.283 (n = 2)"
+
+
+@pytest.mark.parametrize("loss", ["f1_linear", "dice_logits"])
+def test_pictures_are_trained_until_the_clock_says_stop(loss, monkeypatch):
+    random = np.random.default_rng(0)
+    part = random.normal(size=(24, 32, 32, 3)).astype("float32"), (np.arange(24) % 3 == 0).astype("float32")
+    monkeypatch.setattr(cifar10, "_load", lambda *_: kss.datasets.Splits(part, part, part))
+    monkeypatch.setattr(cifar10, "MINUTES_ON_CPU", 0.0)
+    monkeypatch.setattr(cifar10, "BATCH_SIZE", 12)
+    monkeypatch.setattr(cifar10.models, "tiny_darknet", small_network)
+    (row,) = cifar10.run_trial(Configuration("cifar10_frog", loss), 0, None)
+    assert row["best_epoch"] == 1
+    assert 0 < row["epochs"] <= 1
+    assert row["reading"] == ("logits" if loss == "dice_logits" else "probabilities")
+    assert 0 <= row["mean_f1"] <= 1
+
+
+def small_network(logits):
+    layers = [keras.Input((32, 32, 3)), keras.layers.GlobalAveragePooling2D(), keras.layers.Dense(1)]
+    return keras.Sequential(layers)
+
+
+def test_the_adversarial_f1_trains_the_same_network(trials):
+    pytest.importorskip("ap_perf")
+    from benchmarks.paper import adversarial
+
+    weights = network.initial_weights(FEATURES, trials.seeds)
+    model = adversarial.build(weights)
+    ours = network.logits(weights, trials.test.x).numpy()[:, 0]
+    np.testing.assert_allclose(adversarial._logits(model, trials.test.x[0]), ours, atol=1e-5)
+    assert {row["reading"] for row in adversarial.run_trial(trials, minutes=0.001)} == {"probabilities", "logits"}
