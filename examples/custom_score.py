@@ -84,7 +84,10 @@ def main():
         print(f"{name:20}{mean[0]:13.1f} ± {spread[0]:4.1f}{mean[1]:10.0f}{mean[2]:10.1f}")
 
     args.output.mkdir(parents=True, exist_ok=True)
-    plots.score_against_threshold(y, pictured, "savings").savefig(args.output / "savings_against_threshold.png")
+    figure = plots.score_against_threshold(y, pictured, "savings")
+    best = max(line.get_ydata().max() for line in figure.axes[0].lines)
+    figure.axes[0].set_ylim(-best / 4, 1.1 * best)  # this score is not between 0 and 1
+    figure.savefig(args.output / "savings_against_threshold.png")
     print(f"Picture: {args.output / 'savings_against_threshold.png'}")
 
 

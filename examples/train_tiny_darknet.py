@@ -90,6 +90,7 @@ def main():
         train.repeat() if args.steps else train,
         epochs=args.epochs,
         steps_per_epoch=args.steps,
+        shuffle=False,  # the pipeline shuffles
         validation_data=validation.take(args.steps) if args.steps else validation,
         callbacks=callbacks,
     )

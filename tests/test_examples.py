@@ -1,0 +1,139 @@
+"""Every script in examples/ runs with --smoke, and the committed classifier answers as recorded."""
+
+import contextlib
+import http.server
+import io
+import json
+import os
+import pathlib
+import re
+import runpy
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+import sklearn.metrics
+import tensorflow as tf
+
+from keras_softsets import datasets, metrics
+
+ROOT = pathlib.Path(__file__).parents[1]
+SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
+TIMEOUT = 900  # of a hanging script, not of a slow machine
+NUMBER = r"(-?\d+\.\d+)"
+
+# What a script gets besides --smoke, a row of its table to be found in its output, and the files that it leaves.
+# Paths are relative to an empty folder, in which every script runs.
+EXPECTED = {
+    "custom_score": ([], rf"savings passes 13 checks[\s\S]*savings, tuned +{NUMBER} ±", ["runs/custom_score/*.png"]),
+    "make_example_classifier": ([], rf"F1 on test data {NUMBER}", ["runs/make_example_classifier/1/saved_model.pb"]),
+    "multi_label": (
+        ["--export", "out"],
+        rf"BCE, tuned by label +{NUMBER}",
+        ["runs/multi_label/f1_by_label.png", "out/1/saved_model.pb"],
+    ),
+    "precision_recall_tradeoff": ([], rf"F3 loss, mean .*? {NUMBER} ±", ["runs/precision_recall_tradeoff/curves.png"]),
+    "segmentation": ([], rf"SoftJaccard, at 0\.5 +{NUMBER}", ["runs/segmentation/masks.png"]),
+    "serve": (["--model", str(ROOT / "saved_models/example_classifier")], rf'"probability": \[{NUMBER}', []),
+    "train_mlp": (
+        ["--loss=SoftFBeta", "--beta=2", "--threshold", "0.3", "0.5", "--class-weight=2", "--oversample", "--export"],
+        rf"at 0\.5 +{NUMBER}",
+        ["runs/train_mlp/*/epochs.csv", "runs/train_mlp/*/*.png", "saved_models/*/1/saved_model.pb"],
+    ),
+    "train_tiny_darknet": (
+        [],
+        rf"Test data: accuracy {NUMBER}",
+        ["runs/train_tiny_darknet/smoke/epochs.csv", "runs/train_tiny_darknet/smoke/model.keras"],
+    ),
+}
+
+
+@pytest.fixture(scope="session")
+def data_dir(tmp_path_factory):
+    """A folder of TensorFlow Datasets for all scripts, so that none reads or writes the user's."""
+    return tmp_path_factory.mktemp("tensorflow_datasets")
+
+
+def run(script, *arguments, cwd, **environment):
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", **environment}
+    environment.pop("KERAS_SOFTSETS_RAW_DIR", None)  # a smoke run needs no raw data
+    command = [sys.executable, script, *arguments]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_smoke(script, tmp_path, data_dir):
+    arguments, pattern, files = EXPECTED.get(script.stem, ([], NUMBER, []))
+    done = run(script, "--smoke", *arguments, cwd=tmp_path, TFDS_DATA_DIR=str(data_dir))
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert (found := re.search(pattern, done.stdout)), done.stdout[-3000:]
+    assert np.isfinite(float(found.group(1)))
+    assert not re.search(r"\bnan\b", done.stdout), done.stdout[-3000:]
+    for file in files:
+        sizes = [path.stat().st_size for path in tmp_path.glob(file)]
+        assert min(sizes, default=0) > 100, file
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_help_shows_how_to_run_the_script(script, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [str(script), "--help"])
+    with contextlib.redirect_stdout(io.StringIO()) as shown, pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(script), run_name="__main__")
+    assert ended.value.code == 0
+    assert "--smoke" in shown.getvalue()
+    assert f"examples/{script.name}" in shown.getvalue()
+
+
+def test_every_example_of_ours_is_there():
+    assert set(EXPECTED) <= {script.stem for script in SCRIPTS}
+
+
+def test_serve_sends_to_a_server_what_it_answers_itself(tmp_path):
+    """Against a stand-in for TF Serving, which has its path, method, JSON and status codes."""
+    script, model = ROOT / "examples/serve.py", ROOT / "saved_models/example_classifier"
+    answer_here = runpy.run_path(str(script))["ask_saved_model"]
+    path, requests = "/v1/models/example_classifier:predict", []
+
+    class Server(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            known = self.path == path
+            answer = answer_here(model, requests[-1]) if known else {"error": "Servable not found"}
+            self.send_response(200 if known else 404)
+            self.end_headers()
+            self.wfile.write(json.dumps(answer).encode())
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        file = tmp_path / "rows.json"
+        file.write_text("[[1, 1, 1], [-1, 0, 0.5]]")
+        asked = run(script, "--url", url + path, "--instances", f"@{file}", cwd=tmp_path)
+        refused = run(script, "--url", url + "/v1/models/other:predict", cwd=tmp_path)
+        server.shutdown()
+    assert asked.returncode == 0, asked.stderr
+    assert requests[0] == {"instances": [[1, 1, 1], [-1, 0, 0.5]]}
+    printed = json.loads(asked.stdout.split("Response: ")[1])
+    assert printed == answer_here(model, requests[0])
+    assert [row["label"] for row in printed["predictions"]] == [[1], [0]]
+    assert refused.returncode != 0
+    assert "404" in refused.stderr
+    assert "Servable not found" in refused.stderr
+
+
+def test_example_classifier_scores_as_recorded(data_dir):
+    folder = ROOT / "saved_models/example_classifier/1"
+    assert sum(file.stat().st_size for file in folder.rglob("*")) < 1_000_000
+    x, y = datasets.load("synthetic_05", data_dir=data_dir).test
+    answer = tf.saved_model.load(str(folder)).signatures["serving_default"](features=tf.constant(x))
+    probability, label = answer["probability"].numpy(), answer["label"].numpy()
+    threshold = 0.406043  # as examples/make_example_classifier.py printed it
+    assert np.abs(probability - threshold).min() > 1e-6  # so the six digits decide
+    np.testing.assert_array_equal(label, probability >= threshold)
+    assert float(metrics.F1()(y, label)) == pytest.approx(0.4098, abs=5e-4)  # from the script, too
+    assert sklearn.metrics.roc_auc_score(y, probability) == pytest.approx(0.908, abs=5e-4)
