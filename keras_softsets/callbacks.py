@@ -73,13 +73,13 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
         ValueError: For a bad argument; and in `fit` when the monitor is missing, NaN (after restoring the best
             weights) or not a single number, or when `backup_dir` does not belong to the epoch at which `fit` starts.
 
-    Example:
-    >>> model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, kernel_initializer="ones")])
-    >>> model.compile(optimizer=keras.optimizers.SGD(0.0), loss="mse")  # learns nothing
-    >>> stopping = WindowedEarlyStopping(monitor="loss", window=3)
-    >>> history = model.fit(np.ones((4, 1)), np.zeros((4, 1)), epochs=50, callbacks=[stopping], verbose=0)
-    >>> history.history["loss"], stopping.stopped_epoch, stopping.best_epoch, stopping.best
-    ([1.0, 1.0, 1.0, 1.0], 3, 0, 1.0)
+    Examples:
+        >>> model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, kernel_initializer="ones")])
+        >>> model.compile(optimizer=keras.optimizers.SGD(0.0), loss="mse")  # learns nothing
+        >>> stopping = WindowedEarlyStopping(monitor="loss", window=3)
+        >>> history = model.fit(np.ones((4, 1)), np.zeros((4, 1)), epochs=50, callbacks=[stopping], verbose=0)
+        >>> history.history["loss"], stopping.stopped_epoch, stopping.best_epoch, stopping.best
+        ([1.0, 1.0, 1.0, 1.0], 3, 0, 1.0)
 
     Reference:
         [Tsoi et al., 2022](https://arxiv.org/abs/2009.01367): training ends "after the validation loss stopped

@@ -78,14 +78,13 @@ def confusion_matrix(
     Returns:
         A `ConfusionMatrix` of float32 cells of shape (thresholds, classes).
 
-    Example:
-
-    >>> cells = confusion_matrix([0, 1, 1], [0.3, 0.4, 0.9], heaviside="step")
-    >>> [float(cell[0, 0]) for cell in cells]
-    [1.0, 0.0, 1.0, 1.0]
-    >>> soft = confusion_matrix([0, 1, 1], [0.3, 0.4, 0.9])
-    >>> [round(float(cell[0, 0]), 2) for cell in soft]
-    [1.3, 0.18, 0.7, 0.82]
+    Examples:
+        >>> cells = confusion_matrix([0, 1, 1], [0.3, 0.4, 0.9], heaviside="step")
+        >>> [float(cell[0, 0]) for cell in cells]
+        [1.0, 0.0, 1.0, 1.0]
+        >>> soft = confusion_matrix([0, 1, 1], [0.3, 0.4, 0.9])
+        >>> [round(float(cell[0, 0]), 2) for cell in soft]
+        [1.3, 0.18, 0.7, 0.82]
 
     Reference:
         [Tsoi et al., 2022](https://arxiv.org/abs/2009.01367), Section 3.2

@@ -54,13 +54,13 @@ def export_classifier(
         ValueError: If an argument is not as described.
         FileExistsError: If `version` exists. Nothing is ever overwritten.
 
-    Example:
-    >>> model = keras.Sequential([keras.Input((2,), name="x"), keras.layers.Dense(1, kernel_initializer="ones")])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     served = tf.saved_model.load(export_classifier(model, folder, threshold=0.7, from_logits=True))
-    >>> answer = served.signatures["serving_default"](x=tf.constant([[0.0, 0.0], [1.0, 0.0]]))
-    >>> [f"{p:.4f}" for p in answer["probability"].numpy().ravel()], answer["label"].numpy().ravel().tolist()
-    (['0.5000', '0.7311'], [0, 1])
+    Examples:
+        >>> model = keras.Sequential([keras.Input((2,), name="x"), keras.layers.Dense(1, kernel_initializer="ones")])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     served = tf.saved_model.load(export_classifier(model, folder, threshold=0.7, from_logits=True))
+        >>> answer = served.signatures["serving_default"](x=tf.constant([[0.0, 0.0], [1.0, 0.0]]))
+        >>> [f"{p:.4f}" for p in answer["probability"].numpy().ravel()], answer["label"].numpy().ravel().tolist()
+        (['0.5000', '0.7311'], [0, 1])
 
     Reference:
         [TF Serving's REST API](https://www.tensorflow.org/tfx/serving/api_rest).

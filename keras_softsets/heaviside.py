@@ -32,14 +32,13 @@ class Pieces(NamedTuple):
 class Heaviside:
     """Base of the approximations: subclass, implement `call`, register with `keras.saving`, and pass an instance.
 
-    Example:
-
-    >>> @keras.saving.register_keras_serializable(package="readme")
-    ... class Ramp(Heaviside):
-    ...     def call(self, p, threshold):
-    ...         return ops.clip(0.5 + 5 * (p - threshold), 0, 1)
-    >>> float(Ramp()(0.75, 0.5))
-    1.0
+    Examples:
+        >>> @keras.saving.register_keras_serializable(package="readme")
+        ... class Ramp(Heaviside):
+        ...     def call(self, p, threshold):
+        ...         return ops.clip(0.5 + 5 * (p - threshold), 0, 1)
+        >>> float(Ramp()(0.75, 0.5))
+        1.0
     """
 
     differentiable = True
@@ -89,10 +88,9 @@ class LinearHeaviside(Heaviside):
     Args:
         delta: Value at the first break point, in [0, 0.5]. The larger, the flatter the middle. Defaults to `0.1`.
 
-    Example:
-
-    >>> [round(float(LinearHeaviside()(p, 0.5)), 3) for p in (0.0, 0.25, 0.5, 0.75, 1.0)]
-    [0.0, 0.1, 0.5, 0.9, 1.0]
+    Examples:
+        >>> [round(float(LinearHeaviside()(p, 0.5)), 3) for p in (0.0, 0.25, 0.5, 0.75, 1.0)]
+        [0.0, 0.1, 0.5, 0.9, 1.0]
 
     Reference:
         [Tsoi et al., 2022](https://arxiv.org/abs/2009.01367), Section 3.1
@@ -145,10 +143,9 @@ class SigmoidHeaviside(Heaviside):
     Args:
         k: Steepness, greater than 0. Defaults to `10.0`.
 
-    Example:
-
-    >>> [round(float(SigmoidHeaviside()(p, 0.5)), 3) for p in (0.0, 0.5, 1.0)]
-    [0.007, 0.5, 0.993]
+    Examples:
+        >>> [round(float(SigmoidHeaviside()(p, 0.5)), 3) for p in (0.0, 0.5, 1.0)]
+        [0.007, 0.5, 0.993]
 
     Reference:
         [Tsoi et al., 2022](https://arxiv.org/abs/2009.01367), Section 3.1
@@ -170,10 +167,9 @@ class SigmoidHeaviside(Heaviside):
 class StepHeaviside(Heaviside):
     """The step itself (Eq. 1): 1 where p >= threshold, else 0. For metrics; its slope is 0, so no loss accepts it.
 
-    Example:
-
-    >>> [float(StepHeaviside()(p, 0.5)) for p in (0.49, 0.5, 0.51)]
-    [0.0, 1.0, 1.0]
+    Examples:
+        >>> [float(StepHeaviside()(p, 0.5)) for p in (0.49, 0.5, 0.51)]
+        [0.0, 1.0, 1.0]
     """
 
     differentiable = False
@@ -200,11 +196,10 @@ class TabulatedHeaviside(Heaviside):
         base: The approximation to tabulate.
         decimals: Decimals of p that are kept, 1 to 4. Defaults to `2`.
 
-    Example:
-
-    >>> h = TabulatedHeaviside(LinearHeaviside(), decimals=1)
-    >>> [round(float(h(p, 0.5)), 3) for p in (0.5, 0.59, 0.6)]
-    [0.5, 0.5, 0.66]
+    Examples:
+        >>> h = TabulatedHeaviside(LinearHeaviside(), decimals=1)
+        >>> [round(float(h(p, 0.5)), 3) for p in (0.5, 0.59, 0.6)]
+        [0.5, 0.5, 0.66]
 
     Reference:
         [Tsoi et al., 2022](https://arxiv.org/abs/2009.01367), supplement, "Computational Efficiency"
@@ -283,10 +278,9 @@ HeavisideLike = Heaviside | str | dict[str, Any] | Callable[[Tensor, Tensor], Te
 def get(heaviside: HeavisideLike) -> Heaviside:
     """Resolves a name, an instance, a config or a plain function `h(p, threshold)`.
 
-    Example:
-
-    >>> get("sigmoid")
-    SigmoidHeaviside(k=10.0)
+    Examples:
+        >>> get("sigmoid")
+        SigmoidHeaviside(k=10.0)
     """
     if isinstance(heaviside, dict):
         heaviside = keras.saving.deserialize_keras_object(heaviside)

@@ -43,11 +43,10 @@ class SoftSetLoss(keras.losses.Loss):
         dtype: Type of the result; the computation is in float32 whatever the model's. Defaults to `None`, floatx.
         **score_args: Parameters of the score, such as `beta=2`.
 
-    Example:
-
-    >>> loss = SoftSetLoss("f_beta", beta=2)
-    >>> round(float(loss([0, 1, 1], [0.3, 0.4, 0.9])), 4)
-    0.3143
+    Examples:
+        >>> loss = SoftSetLoss("f_beta", beta=2)
+        >>> round(float(loss([0, 1, 1], [0.3, 0.4, 0.9])), 4)
+        0.3143
 
     Reference:
         [Tsoi et al., 2022](https://arxiv.org/abs/2009.01367)
@@ -145,10 +144,9 @@ class SoftFBeta(NamedLoss):
         beta: Weight of recall, greater than 0. Defaults to `1.0`.
         **options: Those of `SoftSetLoss`.
 
-    Example:
-
-    >>> round(float(SoftFBeta(beta=2)([0, 1, 1], [0.3, 0.4, 0.9])), 4)
-    0.3143
+    Examples:
+        >>> round(float(SoftFBeta(beta=2)([0, 1, 1], [0.3, 0.4, 0.9])), 4)
+        0.3143
     """
 
     score_name = "f_beta"
@@ -161,10 +159,9 @@ class SoftFBeta(NamedLoss):
 class SoftF1(NamedLoss):
     """Loss 1 - F1. See `scores.f1`.
 
-    Example:
-
-    >>> round(float(SoftF1()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
-    0.2529
+    Examples:
+        >>> round(float(SoftF1()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
+        0.2529
     """
 
     score_name = "f1"
@@ -174,10 +171,9 @@ class SoftF1(NamedLoss):
 class SoftAccuracy(NamedLoss):
     """Loss 1 - accuracy. See `scores.accuracy`, and there why not to use it on imbalanced data.
 
-    Example:
-
-    >>> round(float(SoftAccuracy()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
-    0.2933
+    Examples:
+        >>> round(float(SoftAccuracy()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
+        0.2933
     """
 
     score_name = "accuracy"
@@ -187,10 +183,9 @@ class SoftAccuracy(NamedLoss):
 class SoftBalancedAccuracy(NamedLoss):
     """Loss 1 - balanced accuracy. See `scores.balanced_accuracy`.
 
-    Example:
-
-    >>> round(float(SoftBalancedAccuracy()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
-    0.265
+    Examples:
+        >>> round(float(SoftBalancedAccuracy()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
+        0.265
     """
 
     score_name = "balanced_accuracy"
@@ -200,10 +195,9 @@ class SoftBalancedAccuracy(NamedLoss):
 class SoftPrecision(NamedLoss):
     """Loss 1 - precision. See `scores.precision`; alone it asks for few, sure positives.
 
-    Example:
-
-    >>> round(float(SoftPrecision()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
-    0.1216
+    Examples:
+        >>> round(float(SoftPrecision()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
+        0.1216
     """
 
     score_name = "precision"
@@ -213,10 +207,9 @@ class SoftPrecision(NamedLoss):
 class SoftRecall(NamedLoss):
     """Loss 1 - recall. See `scores.recall`; alone it calls everything positive, so combine it.
 
-    Example:
-
-    >>> round(float(SoftRecall()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
-    0.35
+    Examples:
+        >>> round(float(SoftRecall()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
+        0.35
     """
 
     score_name = "recall"
@@ -226,10 +219,9 @@ class SoftRecall(NamedLoss):
 class SoftSpecificity(NamedLoss):
     """Loss 1 - specificity. See `scores.specificity`; alone it calls nothing positive, so combine it.
 
-    Example:
-
-    >>> round(float(SoftSpecificity()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
-    0.18
+    Examples:
+        >>> round(float(SoftSpecificity()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
+        0.18
     """
 
     score_name = "specificity"
@@ -239,10 +231,9 @@ class SoftSpecificity(NamedLoss):
 class SoftJaccard(NamedLoss):
     """Loss 1 - Jaccard index (intersection over union). See `scores.jaccard`.
 
-    Example:
-
-    >>> round(float(SoftJaccard()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
-    0.4037
+    Examples:
+        >>> round(float(SoftJaccard()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
+        0.4037
     """
 
     score_name = "jaccard"
@@ -252,10 +243,9 @@ class SoftJaccard(NamedLoss):
 class SoftGMean(NamedLoss):
     """Loss 1 - geometric mean of recall and specificity. See `scores.g_mean`.
 
-    Example:
-
-    >>> round(float(SoftGMean()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
-    0.2699
+    Examples:
+        >>> round(float(SoftGMean()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
+        0.2699
     """
 
     score_name = "g_mean"
@@ -265,10 +255,9 @@ class SoftGMean(NamedLoss):
 class SoftMCC(NamedLoss):
     """Loss 1 - Matthews correlation coefficient, from 0 to 2. See `scores.mcc`.
 
-    Example:
-
-    >>> round(float(SoftMCC()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
-    0.5568
+    Examples:
+        >>> round(float(SoftMCC()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
+        0.5568
     """
 
     score_name = "mcc"
@@ -283,10 +272,9 @@ class SoftTversky(NamedLoss):
         beta: Price of a false negative, at least 0. Defaults to `0.5`.
         **options: Those of `SoftSetLoss`.
 
-    Example:
-
-    >>> round(float(SoftTversky(alpha=0.3, beta=0.7)([0, 1, 1], [0.3, 0.4, 0.9])), 4)
-    0.295
+    Examples:
+        >>> round(float(SoftTversky(alpha=0.3, beta=0.7)([0, 1, 1], [0.3, 0.4, 0.9])), 4)
+        0.295
     """
 
     score_name = "tversky"
@@ -303,10 +291,9 @@ class SoftAUROC(NamedLoss):
         threshold: Thresholds of the curve; the corners are always added. Defaults to 0.1, 0.2, ..., 0.9.
         **options: Those of `SoftSetLoss`.
 
-    Example:
-
-    >>> round(float(SoftAUROC()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
-    0.2076
+    Examples:
+        >>> round(float(SoftAUROC()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
+        0.2076
     """
 
     score_name = "roc_auc"
@@ -323,10 +310,9 @@ class SoftAUPRC(NamedLoss):
         threshold: Thresholds of the curve; the end points are always added. Defaults to 0.1, 0.2, ..., 0.9.
         **options: Those of `SoftSetLoss`.
 
-    Example:
-
-    >>> round(float(SoftAUPRC()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
-    0.1178
+    Examples:
+        >>> round(float(SoftAUPRC()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
+        0.1178
     """
 
     score_name = "pr_auc"

@@ -40,13 +40,12 @@ class SoftSetMetric(keras.metrics.Metric):
         dtype: Type of the result. Defaults to `None`, floatx.
         **score_args: Parameters of the score, such as `beta=2`.
 
-    Example:
-
-    >>> metric = SoftSetMetric("f_beta", beta=2)
-    >>> metric.update_state([0, 1], [0.6, 0.4])
-    >>> metric.update_state([1, 1], [0.7, 0.9], sample_weight=[2, 1])
-    >>> round(float(metric.result()), 4)
-    0.75
+    Examples:
+        >>> metric = SoftSetMetric("f_beta", beta=2)
+        >>> metric.update_state([0, 1], [0.6, 0.4])
+        >>> metric.update_state([1, 1], [0.7, 0.9], sample_weight=[2, 1])
+        >>> round(float(metric.result()), 4)
+        0.75
     """
 
     def __init__(
@@ -146,10 +145,9 @@ class FBeta(NamedMetric):
         beta: Weight of recall, greater than 0. Defaults to `1.0`.
         **options: Those of `SoftSetMetric`.
 
-    Example:
-
-    >>> round(float(FBeta(beta=2)([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
-    0.5
+    Examples:
+        >>> round(float(FBeta(beta=2)([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.5
     """
 
     score_name = "f_beta"
@@ -162,10 +160,9 @@ class FBeta(NamedMetric):
 class F1(NamedMetric):
     """F1. See `scores.f1`.
 
-    Example:
-
-    >>> round(float(F1()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
-    0.5
+    Examples:
+        >>> round(float(F1()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.5
     """
 
     score_name = "f1"
@@ -175,10 +172,9 @@ class F1(NamedMetric):
 class Accuracy(NamedMetric):
     """Accuracy. See `scores.accuracy`.
 
-    Example:
-
-    >>> round(float(Accuracy()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
-    0.6
+    Examples:
+        >>> round(float(Accuracy()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.6
     """
 
     score_name = "accuracy"
@@ -188,10 +184,9 @@ class Accuracy(NamedMetric):
 class BalancedAccuracy(NamedMetric):
     """Balanced accuracy. See `scores.balanced_accuracy`.
 
-    Example:
-
-    >>> round(float(BalancedAccuracy()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
-    0.5833
+    Examples:
+        >>> round(float(BalancedAccuracy()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.5833
     """
 
     score_name = "balanced_accuracy"
@@ -201,10 +196,9 @@ class BalancedAccuracy(NamedMetric):
 class Precision(NamedMetric):
     """Precision. See `scores.precision`.
 
-    Example:
-
-    >>> round(float(Precision()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
-    0.5
+    Examples:
+        >>> round(float(Precision()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.5
     """
 
     score_name = "precision"
@@ -214,10 +208,9 @@ class Precision(NamedMetric):
 class Recall(NamedMetric):
     """Recall. See `scores.recall`.
 
-    Example:
-
-    >>> round(float(Recall()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
-    0.5
+    Examples:
+        >>> round(float(Recall()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.5
     """
 
     score_name = "recall"
@@ -227,10 +220,9 @@ class Recall(NamedMetric):
 class Specificity(NamedMetric):
     """Specificity. See `scores.specificity`.
 
-    Example:
-
-    >>> round(float(Specificity()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
-    0.6667
+    Examples:
+        >>> round(float(Specificity()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.6667
     """
 
     score_name = "specificity"
@@ -240,10 +232,9 @@ class Specificity(NamedMetric):
 class Jaccard(NamedMetric):
     """Jaccard index (intersection over union). See `scores.jaccard`.
 
-    Example:
-
-    >>> round(float(Jaccard()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
-    0.3333
+    Examples:
+        >>> round(float(Jaccard()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.3333
     """
 
     score_name = "jaccard"
@@ -253,10 +244,9 @@ class Jaccard(NamedMetric):
 class GMean(NamedMetric):
     """Geometric mean of recall and specificity. See `scores.g_mean`.
 
-    Example:
-
-    >>> round(float(GMean()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
-    0.5774
+    Examples:
+        >>> round(float(GMean()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.5774
     """
 
     score_name = "g_mean"
@@ -266,10 +256,9 @@ class GMean(NamedMetric):
 class MCC(NamedMetric):
     """Matthews correlation coefficient. See `scores.mcc`.
 
-    Example:
-
-    >>> round(float(MCC()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
-    0.1667
+    Examples:
+        >>> round(float(MCC()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.1667
     """
 
     score_name = "mcc"
@@ -284,10 +273,9 @@ class Tversky(NamedMetric):
         beta: Price of a false negative, at least 0. Defaults to `0.5`.
         **options: Those of `SoftSetMetric`.
 
-    Example:
-
-    >>> round(float(Tversky(alpha=0.3, beta=0.7)([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
-    0.5
+    Examples:
+        >>> round(float(Tversky(alpha=0.3, beta=0.7)([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.5
     """
 
     score_name = "tversky"
@@ -304,10 +292,9 @@ class AUROC(NamedMetric):
         threshold: Thresholds of the curve; the end points are always added. Defaults to 0.01, 0.02, ..., 0.99.
         **options: Those of `SoftSetMetric`.
 
-    Example:
-
-    >>> round(float(AUROC()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
-    0.8333
+    Examples:
+        >>> round(float(AUROC()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.8333
     """
 
     score_name = "roc_auc"
@@ -324,10 +311,9 @@ class AUPRC(NamedMetric):
         threshold: Thresholds of the curve; the end points are always added. Defaults to 0.01, 0.02, ..., 0.99.
         **options: Those of `SoftSetMetric`.
 
-    Example:
-
-    >>> round(float(AUPRC()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
-    0.7917
+    Examples:
+        >>> round(float(AUPRC()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.7917
     """
 
     score_name = "pr_auc"
@@ -349,11 +335,10 @@ class Confusion(SoftSetMetric):
         name: Name of the metric. Defaults to `"confusion"`.
         dtype: Type of the cells. Defaults to `None`, floatx.
 
-    Example:
-
-    >>> cells = Confusion()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])
-    >>> {name: float(cell) for name, cell in cells.items()}
-    {'tp': 1.0, 'fp': 1.0, 'fn': 1.0, 'tn': 2.0}
+    Examples:
+        >>> cells = Confusion()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])
+        >>> {name: float(cell) for name, cell in cells.items()}
+        {'tp': 1.0, 'fp': 1.0, 'fn': 1.0, 'tn': 2.0}
     """
 
     def __init__(

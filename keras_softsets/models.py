@@ -47,7 +47,7 @@ def mlp(
     Returns:
         An uncompiled `keras.Model` from `(batch, features)` to `(batch, classes)`.
 
-    Example:
+    Examples:
         >>> model = mlp(6, positive_rate=0.0232)
         >>> model.count_params()
         769
@@ -98,7 +98,7 @@ def tiny_darknet(
     Returns:
         An uncompiled `keras.Model` from `(batch, *input_shape)` to `(batch, classes)`.
 
-    Example:
+    Examples:
         >>> model = tiny_darknet()
         >>> model.count_params()
         917617

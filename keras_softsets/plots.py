@@ -34,11 +34,10 @@ def approximations(
         items: Approximations, by name or as values such as `LinearHeaviside(0.2)`. Defaults to the three by name.
         threshold: One or several thresholds. Defaults to `0.5`.
 
-    Example:
-
-    >>> figure = approximations(["linear", heavisides.SigmoidHeaviside(50)], threshold=[0.1, 0.5])
-    >>> len(figure.axes)
-    4
+    Examples:
+        >>> figure = approximations(["linear", heavisides.SigmoidHeaviside(50)], threshold=[0.1, 0.5])
+        >>> len(figure.axes)
+        4
     """
     thresholds = np.atleast_1d(threshold)
     figure, axes = _figure(2, len(thresholds), width=3.4, height=2.6, sharex=True)
@@ -79,11 +78,10 @@ def score_against_threshold(
         histogram: Whether the histograms are drawn. Defaults to `True`.
         **score_args: Parameters of the score.
 
-    Example:
-
-    >>> figure = score_against_threshold([0, 1, 1], {"a": [0.2, 0.6, 0.9], "b": [0.1, 0.3, 0.4]})
-    >>> [axis.get_ylabel() for axis in figure.axes]
-    ['f1', 'samples']
+    Examples:
+        >>> figure = score_against_threshold([0, 1, 1], {"a": [0.2, 0.6, 0.9], "b": [0.1, 0.3, 0.4]})
+        >>> [axis.get_ylabel() for axis in figure.axes]
+        ['f1', 'samples']
     """
     named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
     function = scores.get(score, **score_args)
@@ -120,11 +118,10 @@ def curves(
         sample_weight: Weights of the samples. Defaults to `None`.
         thresholds: The points of the curves. Defaults to 0.01, 0.02, ..., 0.99.
 
-    Example:
-
-    >>> figure = curves([0, 1, 0, 1], [0.2, 0.6, 0.4, 0.9], heaviside="linear")
-    >>> [axis.get_xlabel() for axis in figure.axes]
-    ['false positive rate', 'recall']
+    Examples:
+        >>> figure = curves([0, 1, 0, 1], [0.2, 0.6, 0.4, 0.9], heaviside="linear")
+        >>> [axis.get_xlabel() for axis in figure.axes]
+        ['false positive rate', 'recall']
     """
     named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
     figure, axes = _figure(1, 2, width=4.2, height=4.2)
@@ -162,11 +159,10 @@ def confusion(
         heaviside: The approximation of the soft matrix. Defaults to `"linear"`.
         sample_weight: Weights of the samples. Defaults to `None`.
 
-    Example:
-
-    >>> figure = confusion([0, 1, 0, 1], [0.2, 0.6, 0.4, 0.9])
-    >>> [axis.get_title() for axis in figure.axes]
-    ['hard', 'soft, LinearHeaviside(delta=0.1)']
+    Examples:
+        >>> figure = confusion([0, 1, 0, 1], [0.2, 0.6, 0.4, 0.9])
+        >>> [axis.get_title() for axis in figure.axes]
+        ['hard', 'soft, LinearHeaviside(delta=0.1)']
     """
     figure, axes = _figure(1, 2, width=3.6, height=3.4)
     for axis, name in zip(axes[0], ("step", heaviside)):
@@ -196,11 +192,10 @@ def training(history: Any, names: Sequence[str] | None = None) -> Figure:
         history: A `keras.callbacks.History`, or its dict.
         names: The quantities, without `val_`. Defaults to `None`, all that are single numbers.
 
-    Example:
-
-    >>> figure = training({"loss": [0.5, 0.3], "val_loss": [0.6, 0.4], "f1": [0.2, 0.7]})
-    >>> [axis.get_ylabel() for axis in figure.axes]
-    ['loss', 'f1']
+    Examples:
+        >>> figure = training({"loss": [0.5, 0.3], "val_loss": [0.6, 0.4], "f1": [0.2, 0.7]})
+        >>> [axis.get_ylabel() for axis in figure.axes]
+        ['loss', 'f1']
     """
     logs = getattr(history, "history", history)
     single = {name: values for name, values in logs.items() if np.ndim(values) == 1}

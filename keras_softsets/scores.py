@@ -2,15 +2,15 @@
 
 A score of one threshold maps cells of shape (thresholds, classes) to values of the same shape; a curve score reads
 the whole threshold axis and gives one value for each class. Loss (1 - score), metric, threshold tuner, docs table and
-property tests all follow from the registry:
+property tests all follow from the registry. 0 / 0 is 0, with a zero gradient; use `ratio` for divisions and
+`square_root` for roots.
 
->>> @score
-... def fraud_savings(cells, alert_cost=0.02):
-...     return ratio(cells.tp - alert_cost * cells.predicted_positives, cells.positives, cells)
->>> get("fraud_savings", alert_cost=0.05)
-fraud_savings(alert_cost=0.05)
-
-0 / 0 is 0, with a zero gradient; use `ratio` for divisions and `square_root` for roots.
+Examples:
+    >>> @score
+    ... def fraud_savings(cells, alert_cost=0.02):
+    ...     return ratio(cells.tp - alert_cost * cells.predicted_positives, cells.positives, cells)
+    >>> get("fraud_savings", alert_cost=0.05)
+    fraud_savings(alert_cost=0.05)
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ AVERAGES = ("macro", "micro", "weighted", None)
 class Score:
     """A score with its parameters; call it on cells, or with other parameters for another score.
 
-    Example:
-
-    >>> cells = ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0)
-    >>> f2 = f_beta(beta=2)
-    >>> round(float(f2(cells)), 3), round(float(f_beta(cells, beta=2)), 3)
-    (0.69, 0.69)
+    Examples:
+        >>> cells = ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0)
+        >>> f2 = f_beta(beta=2)
+        >>> round(float(f2(cells)), 3), round(float(f_beta(cells, beta=2)), 3)
+        (0.69, 0.69)
 
     Attributes:
         name: The name in the registry.
@@ -98,13 +97,12 @@ def score(function: Callable[..., Tensor] | None = None, *, curve: bool = False)
             (thresholds, classes), higher is better.
         curve: Whether the function reads the whole threshold axis and returns shape (classes,). Defaults to `False`.
 
-    Example:
-
-    >>> @score
-    ... def negative_predictive_value(cells):
-    ...     return ratio(cells.tn, cells.predicted_negatives, cells)
-    >>> "negative_predictive_value" in names()
-    True
+    Examples:
+        >>> @score
+        ... def negative_predictive_value(cells):
+        ...     return ratio(cells.tn, cells.predicted_negatives, cells)
+        >>> "negative_predictive_value" in names()
+        True
     """
     if function is None:
         return functools.partial(score, curve=curve)
@@ -128,10 +126,9 @@ def names() -> list[str]:
 def get(identifier: str | Score | Callable[..., Tensor], **parameters: Any) -> Score:
     """Resolves a name, a score or a plain function of a `ConfusionMatrix`, with its parameters.
 
-    Example:
-
-    >>> get("f_beta", beta=2)
-    f_beta(beta=2)
+    Examples:
+        >>> get("f_beta", beta=2)
+        f_beta(beta=2)
     """
     if isinstance(identifier, str) and identifier in _REGISTRY:
         found = _REGISTRY[identifier]
@@ -209,10 +206,9 @@ def precision(cells: ConfusionMatrix) -> Tensor:
 
     Formula: `tp / (tp + fp)`
 
-    Example:
-
-    >>> float(precision(ConfusionMatrix(tp=3.0, fp=1.0, fn=2.0, tn=3.0)))
-    0.75
+    Examples:
+        >>> float(precision(ConfusionMatrix(tp=3.0, fp=1.0, fn=2.0, tn=3.0)))
+        0.75
 
     Reference:
         [Wikipedia](https://en.wikipedia.org/wiki/Precision_and_recall)
@@ -226,10 +222,9 @@ def recall(cells: ConfusionMatrix) -> Tensor:
 
     Formula: `tp / (tp + fn)`
 
-    Example:
-
-    >>> round(float(recall(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
-    0.667
+    Examples:
+        >>> round(float(recall(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
+        0.667
 
     Reference:
         [Wikipedia](https://en.wikipedia.org/wiki/Precision_and_recall)
@@ -243,10 +238,9 @@ def specificity(cells: ConfusionMatrix) -> Tensor:
 
     Formula: `tn / (tn + fp)`
 
-    Example:
-
-    >>> float(specificity(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0)))
-    0.75
+    Examples:
+        >>> float(specificity(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0)))
+        0.75
 
     Reference:
         [Wikipedia](https://en.wikipedia.org/wiki/Sensitivity_and_specificity)
@@ -260,10 +254,9 @@ def accuracy(cells: ConfusionMatrix) -> Tensor:
 
     Formula: `(tp + tn) / (tp + fp + fn + tn)`
 
-    Example:
-
-    >>> round(float(accuracy(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
-    0.7
+    Examples:
+        >>> round(float(accuracy(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
+        0.7
 
     Reference:
         [Tsoi et al., 2022](https://arxiv.org/abs/2009.01367), Eq. 3
@@ -277,10 +270,9 @@ def balanced_accuracy(cells: ConfusionMatrix) -> Tensor:
 
     Formula: `(tp / (tp + fn) + tn / (tn + fp)) / 2`
 
-    Example:
-
-    >>> round(float(balanced_accuracy(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
-    0.708
+    Examples:
+        >>> round(float(balanced_accuracy(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
+        0.708
 
     Reference:
         [Brodersen et al., 2010](https://doi.org/10.1109/ICPR.2010.764)
@@ -294,10 +286,9 @@ def f_beta(cells: ConfusionMatrix, beta: float = 1.0) -> Tensor:
 
     Formula: `(1 + beta^2) tp / ((1 + beta^2) tp + beta^2 fn + fp)`
 
-    Example:
-
-    >>> round(float(f_beta(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0), beta=2)), 3)
-    0.69
+    Examples:
+        >>> round(float(f_beta(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0), beta=2)), 3)
+        0.69
 
     Reference:
         van Rijsbergen, Information Retrieval, 1979
@@ -313,10 +304,9 @@ def f1(cells: ConfusionMatrix) -> Tensor:
 
     Formula: `2 tp / (2 tp + fn + fp)`
 
-    Example:
-
-    >>> round(float(f1(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
-    0.727
+    Examples:
+        >>> round(float(f1(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
+        0.727
 
     Reference:
         [Tsoi et al., 2022](https://arxiv.org/abs/2009.01367), Eq. 3
@@ -330,10 +320,9 @@ def jaccard(cells: ConfusionMatrix) -> Tensor:
 
     Formula: `tp / (tp + fp + fn)`
 
-    Example:
-
-    >>> round(float(jaccard(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
-    0.571
+    Examples:
+        >>> round(float(jaccard(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
+        0.571
 
     Reference:
         [Wikipedia](https://en.wikipedia.org/wiki/Jaccard_index)
@@ -347,10 +336,9 @@ def g_mean(cells: ConfusionMatrix) -> Tensor:
 
     Formula: `sqrt(tp / (tp + fn) * tn / (tn + fp))`
 
-    Example:
-
-    >>> round(float(g_mean(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
-    0.707
+    Examples:
+        >>> round(float(g_mean(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
+        0.707
 
     Reference:
         Kubat and Matwin, ICML 1997
@@ -364,10 +352,9 @@ def mcc(cells: ConfusionMatrix) -> Tensor:
 
     Formula: `(tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (tn + fp) (tn + fn))`
 
-    Example:
-
-    >>> round(float(mcc(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
-    0.408
+    Examples:
+        >>> round(float(mcc(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
+        0.408
 
     Reference:
         [Matthews, 1975](https://doi.org/10.1016/0005-2795(75)90109-9)
@@ -384,10 +371,9 @@ def cohen_kappa(cells: ConfusionMatrix) -> Tensor:
 
     Formula: `2 (tp tn - fp fn) / ((tp + fp) (fp + tn) + (tp + fn) (fn + tn))`
 
-    Example:
-
-    >>> round(float(cohen_kappa(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
-    0.4
+    Examples:
+        >>> round(float(cohen_kappa(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
+        0.4
 
     Reference:
         [Cohen, 1960](https://doi.org/10.1177/001316446002000104)
@@ -403,10 +389,9 @@ def tversky(cells: ConfusionMatrix, alpha: float = 0.5, beta: float = 0.5) -> Te
 
     Formula: `tp / (tp + alpha fp + beta fn)`. Equals F1 at 0.5, 0.5 and Jaccard at 1, 1.
 
-    Example:
-
-    >>> round(float(tversky(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0), alpha=0.3, beta=0.7)), 3)
-    0.702
+    Examples:
+        >>> round(float(tversky(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0), alpha=0.3, beta=0.7)), 3)
+        0.702
 
     Reference:
         [Salehi et al., 2017](https://arxiv.org/abs/1706.05721)
@@ -421,10 +406,9 @@ def youden_j(cells: ConfusionMatrix) -> Tensor:
 
     Formula: `tp / (tp + fn) + tn / (tn + fp) - 1`
 
-    Example:
-
-    >>> round(float(youden_j(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
-    0.417
+    Examples:
+        >>> round(float(youden_j(ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0))), 3)
+        0.417
 
     Reference:
         [Youden, 1950](https://doi.org/10.1002/1097-0142(1950)3:1%3C32::AID-CNCR2820030106%3E3.0.CO;2-3)
@@ -438,11 +422,10 @@ def roc_auc(cells: ConfusionMatrix) -> Tensor:
 
     Formula: trapezoidal rule over `fpr = fp / (fp + tn)` of `tpr = tp / (tp + fn)`. 0 if a class is missing.
 
-    Example:
-
-    >>> cells = ConfusionMatrix(tp=[[4.0], [2.0]], fp=[[2.0], [0.0]], fn=[[1.0], [3.0]], tn=[[3.0], [5.0]])
-    >>> round(float(roc_auc(cells)[0]), 3)
-    0.78
+    Examples:
+        >>> cells = ConfusionMatrix(tp=[[4.0], [2.0]], fp=[[2.0], [0.0]], fn=[[1.0], [3.0]], tn=[[3.0], [5.0]])
+        >>> round(float(roc_auc(cells)[0]), 3)
+        0.78
 
     Reference:
         [Tsoi et al., 2022](https://arxiv.org/abs/2009.01367), supplement, "AUROC"
@@ -462,11 +445,10 @@ def pr_auc(cells: ConfusionMatrix) -> Tensor:
     everything positive) and recall 0 at the precision of the last threshold that still calls something positive; so
     a constant prediction scores the share of positives, a perfect one 1.
 
-    Example:
-
-    >>> cells = ConfusionMatrix(tp=[[4.0], [2.0]], fp=[[2.0], [0.0]], fn=[[1.0], [3.0]], tn=[[3.0], [5.0]])
-    >>> round(float(pr_auc(cells)[0]), 3)
-    0.85
+    Examples:
+        >>> cells = ConfusionMatrix(tp=[[4.0], [2.0]], fp=[[2.0], [0.0]], fn=[[1.0], [3.0]], tn=[[3.0], [5.0]])
+        >>> round(float(pr_auc(cells)[0]), 3)
+        0.85
 
     Reference:
         [Davis and Goadrich, 2006](https://doi.org/10.1145/1143844.1143874)

@@ -1,9 +1,10 @@
 """Conformance kit: `check_score` tries a score as loss and metric, and names what fails.
 
->>> from keras_softsets import scores, testing
->>> passed = testing.check_score(scores.f_beta, beta=2)
->>> len(passed)
-13
+Examples:
+    >>> from keras_softsets import scores, testing
+    >>> passed = testing.check_score(scores.f_beta, beta=2)
+    >>> len(passed)
+    13
 """
 
 from __future__ import annotations
@@ -40,16 +41,15 @@ def check_score(score: ScoreLike, *, monotone: bool = True, **score_args: Any) -
     Raises:
         AssertionError: Says which checks failed, and how.
 
-    Example:
-
-    >>> def inverted(cells):
-    ...     return -scores.f1(cells)
-    >>> check_score(inverted)
-    Traceback (most recent call last):
-    AssertionError: inverted() fails 3 of 13 checks:
-    - perfect predictions beat constant ones: -1 < -0.3429
-    - better probabilities never lower the score: gradient of the score has the wrong sign, by 0.05388
-    - survives saving: decorate the function with @keras_softsets.score
+    Examples:
+        >>> def inverted(cells):
+        ...     return -scores.f1(cells)
+        >>> check_score(inverted)
+        Traceback (most recent call last):
+        AssertionError: inverted() fails 3 of 13 checks:
+        - perfect predictions beat constant ones: -1 < -0.3429
+        - better probabilities never lower the score: gradient of the score has the wrong sign, by 0.05388
+        - survives saving: decorate the function with @keras_softsets.score
     """
     kit = _Kit(scores.get(score, **score_args))
     checks = {name: check for name, check in kit.checks().items() if monotone or check != kit.monotone}

@@ -89,15 +89,15 @@ def tune_threshold(
         ValueError: For NaN, values outside [0, 1], nothing at all, shapes that do not fit, negative weights, a score of
             a whole curve such as `"roc_auc"`, or one that is not a number somewhere.
 
-    Example:
-    >>> y_true = [0, 1, 0, 1]
-    >>> y_prob = [0.125, 0.375, 0.5, 0.75]
-    >>> tune_threshold(y_true, y_prob)
-    TunedThreshold(threshold=0.25, score=0.8)
-    >>> tune_threshold(y_true, y_prob, "f_beta", beta=0.5)
-    TunedThreshold(threshold=0.625, score=0.8333333333333334)
-    >>> tune_threshold(y_true, y_prob, "recall", curve=True).curve
-    ThresholdCurve(thresholds=array([0.0625, 0.25  , 0.4375, 0.625 , 0.875 ]), scores=array([1. , 1. , 0.5, 0.5, 0. ]))
+    Examples:
+        >>> y_true = [0, 1, 0, 1]
+        >>> y_prob = [0.125, 0.375, 0.5, 0.75]
+        >>> tune_threshold(y_true, y_prob)
+        TunedThreshold(threshold=0.25, score=0.8)
+        >>> tune_threshold(y_true, y_prob, "f_beta", beta=0.5)
+        TunedThreshold(threshold=0.625, score=0.8333333333333334)
+        >>> tune_threshold(y_true, y_prob, "recall", curve=True).curve.scores
+        array([1. , 1. , 0.5, 0.5, 0. ])
 
     Reference:
         [Koyejo et al., 2014](https://papers.nips.cc/paper/5454): for scores of this family the best classifier is a

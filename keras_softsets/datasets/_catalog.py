@@ -68,7 +68,7 @@ def describe() -> list[Description]:
     Returns:
         One named tuple (name, size, positives, features, source, licence) for each data set; printed, it is a line.
 
-    Example:
+    Examples:
         >>> mammography = describe()[5]
         >>> mammography.name, mammography.size, mammography.positives, mammography.features
         ('mammography', 11183, 260, 6)

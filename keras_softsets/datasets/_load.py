@@ -65,7 +65,7 @@ def load(
         shape `(samples, features)` or `(samples, 32, 32, 3)`, `y` float32 of shape `(samples,)`, 1 for positive. As
         pipelines, each is a `tf.data.Dataset` of such batches; the training part is shuffled anew in every epoch.
 
-    Example:
+    Examples:
         >>> train, validation, test = load("synthetic_05")
         >>> [x.shape for x, y in (train, validation, test)]
         [(3360, 3), (840, 3), (1050, 3)]
