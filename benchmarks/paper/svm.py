@@ -19,7 +19,7 @@ from benchmarks.paper.data import Trials
 
 TOLERANCE = 1e-3
 MOST_CONSTRAINTS = 300
-COSTS = (0.1, 1.0, 10.0, 100.0)
+COSTS = (1.0, 10.0, 100.0, 1000.0)
 
 Constraint = tuple[np.ndarray, float]
 
