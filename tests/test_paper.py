@@ -156,6 +156,24 @@ def test_objectives_count_weight_zero_as_absence(loss):
     assert whole.shape == (2,)
 
 
+@pytest.mark.parametrize("loss", objectives.OBJECTIVES)
+@pytest.mark.parametrize("case", ["equal", "no positives", "only positives"])
+def test_gradients_are_finite(loss, case):
+    labels, logits, weights = batch()
+    logits = np.zeros_like(logits) if case == "equal" else logits
+    labels = labels if case == "equal" else np.full_like(labels, case == "only positives")
+    with tf.GradientTape() as tape:
+        variable = tf.Variable(logits)
+        losses = objectives.OBJECTIVES[loss](labels, variable, weights)
+    assert np.isfinite(losses).all()
+    assert np.isfinite(tape.gradient(losses, variable)).all()
+
+
+def test_a_loss_that_is_not_finite_is_an_error():
+    with pytest.raises(FloatingPointError, match=r"\[5\]"):
+        engine._check_finite(np.array([[0.1, 0.2], [0.1, np.nan]]), np.array([3, 5]))
+
+
 @pytest.mark.parametrize("published", [False, True])
 def test_wmw_is_the_mean_over_pairs(published):
     labels, logits, weights = batch()

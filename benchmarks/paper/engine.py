@@ -74,7 +74,8 @@ def train(
     run = compiled_epochs(trials, objective, plan)
     while len(active) and epoch < plan.most_epochs:
         count = epochs_at_once(trials, plan, epoch)
-        state, _ = run(state, batch_orders(trials, plan, epoch, count), tf.constant(epoch))
+        state, losses = run(state, batch_orders(trials, plan, epoch, count), tf.constant(epoch))
+        _check_finite(losses.numpy(), trials.seeds)
         epoch += count
         final = _scatter(final, state, active)
         going = np.flatnonzero(epoch - state.best_epoch.numpy() < plan.patience)
@@ -156,6 +157,13 @@ def compiled_epochs(trials: Trials, objective: Objective, plan: Plan) -> Callabl
         return state, history
 
     return epochs
+
+
+def _check_finite(losses: np.ndarray, seeds: np.ndarray) -> None:
+    """Raises if a trial went astray: a loss of NaN is never better, so it would pass for early stopping."""
+    astray = seeds[~np.isfinite(losses).all(axis=0)]
+    if len(astray):
+        raise FloatingPointError(f"The validation loss is not a finite number in the trials {astray.tolist()}.")
 
 
 def _keep_best(state: State, losses: tf.Tensor, epoch: tf.Tensor, patience: int) -> State:

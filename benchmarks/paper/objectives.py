@@ -56,9 +56,11 @@ def squared_margins(values: tf.Tensor, upper: tf.Tensor, lower: tf.Tensor, margi
     answers = tf.gather(tf.concat([tf.zeros_like(upper), lower], 1), order, axis=1, batch_dims=1)
     value = tf.cast(tf.gather(both, order, axis=1, batch_dims=1), tf.float64)
     asks, answers = tf.cast(asks, tf.float64), tf.cast(answers, tf.float64)
-    count, total, square = (tf.cumsum(answers * value**power, 1, reverse=True) for power in range(3))
+    # Products rather than powers: the gradient of v**0 at v = 0 is NaN.
+    terms = (answers, answers * value, answers * value * value)
+    count, total, square = (tf.cumsum(term, 1, reverse=True) for term in terms)
     pairs = tf.reduce_sum(upper, 1) * tf.reduce_sum(lower, 1)
-    losses = tf.reduce_sum(asks * (square - 2 * value * total + value**2 * count), 1)
+    losses = tf.reduce_sum(asks * (square - 2 * value * total + value * value * count), 1)
     return tf.math.divide_no_nan(tf.cast(losses, tf.float32), pairs)
 
 
