@@ -2,14 +2,16 @@
 
 Two exact algorithms, chosen by `cells_kernel`:
 
-* **direct**: one pass for each threshold, h recomputed in the backward pass, so nothing of size samples x thresholds
+* **direct**: h of every sample and threshold, recomputed in the backward pass, so nothing of size samples x thresholds
   is ever stored. For one threshold, and for approximations that are not piecewise linear.
 * **binned**: one pass for all thresholds. Between two neighbouring edges every h(., threshold) is a straight line,
-  so it is known from the weight that falls into each interval and where in it (`u`, from 0 to 1); the cells are then
-  small matrix products, and the gradient is one look-up of a slope for each sample.
+  so it is known from the weight that falls into each interval and where in it; the cells are then one small matrix
+  product, and the gradient is one look-up of a slope for each sample.
 
-Sums run in float32 over independent lanes that are joined in float64: XLA's CPU reduction is one chain of float32
-additions, which stops at 2^24 (16,777,216) and drifts long before (5e-5 at 2e7 samples).
+Two things about XLA on CPUs shape the code. A float32 reduction is one chain of additions, which stops at 2^24
+(16,777,216) and drifts long before; so short float32 sums side by side are joined in float64. And whatever is stored
+between two steps costs more than computing it (above 32 MB every call gets its memory page by page from the kernel);
+so several thresholds are worked off in blocks of samples that stay in the cache.
 """
 
 from __future__ import annotations
@@ -25,11 +27,12 @@ import tensorflow as tf
 from keras_softsets._inputs import Samples, Tensor
 from keras_softsets.heaviside import Heaviside, Pieces
 
-Sums = Callable[[Tensor, Tensor, Tensor | None], Tensor]
-Gradient = Callable[[Tensor, Tensor, Tensor | None, Tensor], Tensor]
+Sums = Callable[[Tensor, Tensor, Tensor | None], tuple[Tensor, Tensor]]  # cells, and whether labels are only 0 and 1
+Gradient = Callable[[Tensor, Tensor, Tensor | None, Tensor, Tensor], Tensor]
 
-_REDUCTION_LANES = 256
-_SCATTER_LANES = 16
+_BLOCK = 2**13  # values: 32 KB
+_SLICES = 4
+_SCATTER_LANES = 8  # neighbours in the same bin would wait for each other
 _UNROLLED_THRESHOLDS = 16  # above, a loop: the program would grow with the number of thresholds
 _MOST_COMPARISONS = 64
 
@@ -60,15 +63,54 @@ def _differentiable(sums: Sums, gradient: Gradient) -> Callable[..., Tensor]:
     @tf.custom_gradient
     def cells(*arrays: Tensor) -> tuple[Tensor, Callable[..., Any]]:
         y, p, w = (*arrays, None)[:3]
+        totals, hard = sums(y, p, w)
 
         def backward(upstream: Tensor) -> tuple[Tensor | None, ...]:
             tp, fp, fn, tn = tf.unstack(tf.cast(upstream, tf.float32))
-            dp = gradient(y, p, w, tf.stack([fp - tn, tp - fn]))  # (label, thresholds, classes)
+            dp = gradient(y, p, w, hard, tf.stack([fp - tn, tp - fn]))  # (label, thresholds, classes)
+            dp = dp if w is None else dp * w
             return (None, dp, None)[: len(arrays)]
 
-        return sums(y, p, w), backward
+        return totals, backward
 
     return cells
+
+
+# ---------------------------------------------------------------------------------------------------------- blocks
+
+
+def _fold(step: Callable[..., list[Tensor]], start: Callable[[Tensor], list[Tensor]], *arrays: Tensor | None) -> Any:
+    """Carries a state through blocks of samples; returns it, and the one of the samples that fill no block."""
+    count, size, rest = _blocks(arrays[0])
+
+    def body(k: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
+        return (k + 1, *step(list(state), *_rows(arrays, k * size, size)))
+
+    state = tf.while_loop(lambda k, *_: k < count, body, (0, *start(size)))[1:]
+    return list(state), step(start(rest), *_rows(arrays, count * size, rest))
+
+
+def _map(function: Callable[..., Tensor], *arrays: Tensor | None) -> Tensor:
+    """Applies an elementwise `function` block by block, so that what it needs in between stays small."""
+    count, size, rest = _blocks(arrays[0])
+    blocks = tf.TensorArray(tf.float32, count)
+
+    def body(k: Tensor, blocks: tf.TensorArray) -> tuple[Tensor, tf.TensorArray]:
+        return k + 1, blocks.write(k, function(*_rows(arrays, k * size, size)))
+
+    _, blocks = tf.while_loop(lambda k, _: k < count, body, (0, blocks))
+    head = tf.reshape(blocks.stack(), [count * size, tf.shape(arrays[0])[1]])
+    return tf.concat([head, function(*_rows(arrays, count * size, rest))], 0)
+
+
+def _blocks(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    samples, classes = tf.unstack(tf.shape(x))
+    count = tf.maximum(samples * classes // _BLOCK, 1)  # a batch that fits is one block, and XLA removes the loop
+    return count, samples // count, samples % count
+
+
+def _rows(arrays: Sequence[Tensor | None], start: Tensor, size: Tensor) -> list[Tensor | None]:
+    return [None if x is None else tf.slice(x, [start, 0], [size, tf.shape(x)[1]]) for x in arrays]
 
 
 # ---------------------------------------------------------------------------------------------------------- direct
@@ -77,30 +119,36 @@ def _differentiable(sums: Sums, gradient: Gradient) -> Callable[..., Tensor]:
 def _direct(heaviside: Heaviside, thresholds: Sequence[float]) -> tuple[Sums, Gradient]:
     taus = tf.constant(thresholds, tf.float32)
 
-    def sums(y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
-        def at(threshold: Any) -> Tensor:
-            return _reduce(lambda y, p, w: _memberships(y, heaviside(p, threshold), w), y, p, w)
+    def sums(y: Tensor, p: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor]:
+        if len(thresholds) == 1:
+            cells = _sum_slices(lambda y, p, w: _memberships(y, heaviside(p, thresholds[0]), w), y, p, w)
+        elif len(thresholds) <= _UNROLLED_THRESHOLDS:
+            cells = _sum_blocks(heaviside, thresholds, y, p, w)
+        else:
+            cells = tf.map_fn(
+                lambda t: _sum_blocks(heaviside, [t], y, p, w)[:, 0], taus, fn_output_signature=tf.float64
+            )
+            cells = tf.transpose(cells, [1, 0, 2])
+        return cells, tf.constant(False)  # nothing depends on the labels' kind
 
-        if len(thresholds) <= _UNROLLED_THRESHOLDS:
-            return tf.stack([at(threshold) for threshold in thresholds], 1)
-        cells = tf.map_fn(at, taus, fn_output_signature=tf.float64)
-        return tf.transpose(cells, [1, 0, 2])
-
-    def gradient(y: Tensor, p: Tensor, w: Tensor | None, upstream: Tensor) -> Tensor:
-        def at(threshold: Any, g: Tensor) -> Tensor:
+    def gradient(y: Tensor, p: Tensor, w: Tensor | None, hard: Tensor, upstream: Tensor) -> Tensor:
+        def at(threshold: Any, g: Tensor, y: Tensor, p: Tensor) -> Tensor:
             with tf.GradientTape() as tape:
                 tape.watch(p)
                 h = heaviside(p, threshold)
             return tape.gradient(h, p, g[0] + y * (g[1] - g[0]), unconnected_gradients="zero")
 
         def step(k: Tensor, total: Tensor) -> tuple[Tensor, Tensor]:
-            return k + 1, total + at(taus[k], upstream[:, k])
+            return k + 1, total + at(taus[k], upstream[:, k], y, p)
 
+        def unrolled(y: Tensor, p: Tensor) -> Tensor:
+            return tf.add_n([at(threshold, upstream[:, k], y, p) for k, threshold in enumerate(thresholds)])
+
+        if len(thresholds) == 1:
+            return unrolled(y, p)
         if len(thresholds) <= _UNROLLED_THRESHOLDS:
-            total = tf.add_n([at(threshold, upstream[:, k]) for k, threshold in enumerate(thresholds)])
-        else:
-            _, total = tf.while_loop(lambda k, _: k < len(thresholds), step, (0, tf.zeros_like(p)))
-        return total if w is None else total * w
+            return _map(unrolled, y, p)
+        return tf.while_loop(lambda k, _: k < len(thresholds), step, (0, tf.zeros_like(p)))[1]
 
     return sums, gradient
 
@@ -110,19 +158,38 @@ def _memberships(y: Tensor, h: Tensor, w: Tensor | None) -> list[Tensor]:
     return terms if w is None else [w * term for term in terms]
 
 
-def _reduce(terms: Callable[..., list[Tensor]], *arrays: Tensor | None) -> Tensor:
-    """Sums elementwise `terms` over samples, by lanes; what does not fill the lanes is summed apart."""
-    samples, classes = tf.unstack(tf.shape(arrays[0]))
-    full = samples // _REDUCTION_LANES * _REDUCTION_LANES
+def _sum_slices(terms: Callable[..., list[Tensor]], *arrays: Tensor | None) -> Tensor:
+    """Adds up a few slices of samples elementwise, which compiles to one fast loop, and the result in float64."""
+    size = tf.shape(arrays[0])[0] // _SLICES
+    slices = [terms(*_rows(arrays, k * size, size)) for k in range(_SLICES)]
+    rest = terms(*_rows(arrays, _SLICES * size, tf.shape(arrays[0])[0] - _SLICES * size))
+    cells = [_sum(tf.add_n(list(parts))) + _sum(last) for *parts, last in zip(*slices, rest)]
+    return tf.stack(cells)[:, None]
 
-    def lanes(x: Tensor) -> Tensor:
-        return tf.reshape(x[:full], [-1, _REDUCTION_LANES * classes])
 
-    head = terms(*(None if x is None else lanes(x) for x in arrays))
-    tail = terms(*(None if x is None else x[full:] for x in arrays))
-    by_lane = tf.stack([tf.cast(tf.reduce_sum(x, 0), tf.float64) for x in head])
-    rest = tf.stack([tf.cast(tf.reduce_sum(x, 0), tf.float64) for x in tail])
-    return tf.reduce_sum(tf.reshape(by_lane, [len(head), _REDUCTION_LANES, classes]), 1) + rest
+def _sum_blocks(heaviside: Heaviside, thresholds: Sequence[Any], y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
+    """Sums w y h and w (1 - y) h in float64, where what is missing to the totals loses no digits either."""
+
+    def start(samples: Tensor) -> list[Tensor]:
+        return [tf.zeros([samples, tf.shape(y)[1]], tf.float64)] * (2 + 2 * len(thresholds))
+
+    def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
+        labels = [tf.cast(x if w is None else w * x, tf.float64) for x in (y, 1 - y)]
+        h = [tf.cast(heaviside(p, threshold), tf.float64) for threshold in thresholds]
+        return [total + x for total, x in zip(state, labels + [label * x for label in labels for x in h])]
+
+    def cells(state: list[Tensor]) -> Tensor:
+        positive, negative, *sums = state
+        tp, fp = sums[: len(thresholds)], sums[len(thresholds) :]
+        rows = [tp, fp, [positive - x for x in tp], [negative - x for x in fp]]
+        return tf.stack([tf.stack([_sum(x) for x in row]) for row in rows])
+
+    blocks, rest = _fold(step, start, y, p, w)
+    return cells(blocks) + cells(rest)
+
+
+def _sum(x: Tensor) -> Tensor:
+    return tf.reduce_sum(tf.cast(x, tf.float64), 0)
 
 
 # ---------------------------------------------------------------------------------------------------------- binned
@@ -131,127 +198,157 @@ def _reduce(terms: Callable[..., list[Tensor]], *arrays: Tensor | None) -> Tenso
 def _binned(pieces: Pieces) -> tuple[Sums, Gradient]:
     edges, left, right, slope, edge_slope = pieces = _refine(pieces, _grid_of(pieces))
     intervals, constant = left.shape[1], np.array_equal(left, right)
-    find = _Grid(edges, continuous=not constant) if _is_even(edges) else _Search(edges)
+    find = _Grid(edges) if _is_even(edges) else _Search(edges)
+    ends = np.stack([left] if constant else [left, right])  # (columns, thresholds, intervals)
     places = np.empty((len(slope), 2 * intervals + 1))  # on edge 0, inside interval 0, on edge 1, ...
     places[:, 0::2], places[:, 1::2] = edge_slope, slope
 
-    def sums(y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
-        interval = find.interval(p)
-        u = find.fraction(p, interval)
-        columns = [tf.ones_like(p)] if constant else [1 - u, u]
-        columns = columns if w is None else [w * column for column in columns]
-        masses = tf.cond(
-            _only_zeros_and_ones(y),
-            lambda: _scatter(columns, interval + intervals * tf.cast(y, tf.int32), 2 * intervals),
-            lambda: tf.concat([_scatter([x * label for x in columns], interval, intervals) for label in (1 - y, y)], 2),
-        )  # (columns, classes, 2 intervals)
-        return tf.add_n([_cells(mass, h) for mass, h in zip(tf.unstack(masses, len(columns)), (left, right))])
+    def sums(y: Tensor, p: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor]:
+        def start(_: Tensor) -> list[Tensor]:
+            masses = tf.zeros([len(ends), tf.shape(y)[1], 2 * intervals], tf.float64)
+            return [masses, tf.constant(True)]
 
-    def gradient(y: Tensor, p: Tensor, w: Tensor | None, upstream: Tensor) -> Tensor:
-        place, size = find.place(p), 2 * intervals + 1
-        table = tf.einsum("ltc,ts->cls", upstream, tf.constant(places, tf.float32))
-        table = tf.reshape(table, [-1])
-        place += 2 * size * tf.range(tf.shape(p)[1])
-        total = tf.cond(
-            _only_zeros_and_ones(y),
+        def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
+            interval = tf.minimum(find.place(p) // 2, intervals - 1) if constant else find.interval(p)
+            columns = [tf.ones_like(p)] if constant else find.distances(p, interval)
+            columns = columns if w is None else [w * column for column in columns]
+            hard = tf.reduce_all((y == 0) | (y == 1))
+            masses = _by_label(columns, interval, y, hard, intervals)
+            return [state[0] + masses, state[1] & hard]
+
+        (blocks, hard), (rest, hard_rest) = _fold(step, start, y, p, w)
+        masses = blocks + rest
+        masses = masses if constant else find.normalized(masses)
+        return _cells(masses, ends), hard & hard_rest
+
+    def gradient(y: Tensor, p: Tensor, w: Tensor | None, hard: Tensor, upstream: Tensor) -> Tensor:
+        size = 2 * intervals + 1
+        table = tf.reshape(tf.einsum("ltc,ts->cls", upstream, tf.constant(places, tf.float32)), [-1])
+        place = find.place(p) + 2 * size * tf.range(tf.shape(p)[1])
+        return tf.cond(
+            hard,
             lambda: tf.gather(table, place + size * tf.cast(y, tf.int32)),
             lambda: (1 - y) * tf.gather(table, place) + y * tf.gather(table, place + size),
         )
-        return total if w is None else total * w
 
     return sums, gradient
 
 
-def _only_zeros_and_ones(y: Tensor) -> Tensor:
-    # Hard labels choose a bin; soft ones have to be spread over two, at twice the price.
-    return tf.reduce_all((y == 0) | (y == 1))
+def _by_label(columns: list[Tensor], interval: Tensor, y: Tensor, hard: Tensor, intervals: int) -> Tensor:
+    """Sums each column by class, label and interval; hard labels choose a bin, soft ones take part in two."""
+    return tf.cond(
+        hard,
+        lambda: _scatter(columns, interval + intervals * tf.cast(y, tf.int32), 2 * intervals),
+        lambda: tf.concat([_scatter([x * label for x in columns], interval, intervals) for label in (1 - y, y)], 2),
+    )
 
 
 def _scatter(columns: list[Tensor], bins: Tensor, size: int) -> Tensor:
     """Sums each column by bin and class, in lanes, to float64 of shape (columns, classes, size)."""
-    classes = bins.shape[1] or tf.shape(bins)[1]
-    lanes = max(1, _SCATTER_LANES // (bins.shape[1] or 1))  # many classes are lanes enough
-    lane = tf.range(tf.shape(bins)[0])[:, None] % lanes
+    classes = tf.shape(bins)[1]
+    lane = tf.range(tf.shape(bins)[0])[:, None] % _SCATTER_LANES
     index = bins + size * (tf.range(classes) + classes * lane)
-    flat = [tf.math.unsorted_segment_sum(x, index, size * classes * lanes) for x in columns]
-    return tf.stack([tf.reduce_sum(tf.cast(tf.reshape(x, [lanes, classes, size]), tf.float64), 0) for x in flat])
+    flat = [tf.math.unsorted_segment_sum(x, index, size * classes * _SCATTER_LANES) for x in columns]
+    return tf.stack([_sum(tf.reshape(x, [_SCATTER_LANES, classes, size])) for x in flat])
 
 
-def _cells(mass: Tensor, h: np.ndarray) -> Tensor:
-    """Weight by interval, (classes, label x interval), and memberships by interval, to (4, thresholds, classes)."""
-    negative, positive = tf.split(mass, 2, 1)
-    both = np.stack([h, 1 - h])
-    tp, fn = tf.unstack(tf.einsum("hti,ci->htc", both, positive))
-    fp, tn = tf.unstack(tf.einsum("hti,ci->htc", both, negative))
+def _cells(masses: Tensor, ends: np.ndarray) -> Tensor:
+    """Weight at the ends of the intervals, (columns, classes, label x interval), to (4, thresholds, classes)."""
+    both = np.stack([ends, 1 - ends])
+    masses = tf.stack(tf.split(masses, 2, 2))
+    (fp, tp), (tn, fn) = (tf.unstack(x) for x in tf.unstack(tf.einsum("hkti,lkci->hltc", both, masses)))
     return tf.stack([tp, fp, fn, tn])
 
 
 class _Grid:
-    """Even intervals: the index is arithmetic, settled by one comparison with the nearest edge where that matters."""
+    """Even intervals: everything is arithmetic, in products that are exact."""
 
-    def __init__(self, edges: np.ndarray, continuous: bool) -> None:
+    def __init__(self, edges: np.ndarray) -> None:
         self.last = len(edges) - 2
         self.scale = _scale(edges)
-        self.edges = edges.astype("float32")
-        self.continuous = continuous  # then p beside an edge may as well be counted to the neighbouring interval
 
     def interval(self, p: Tensor) -> Tensor:
-        index = tf.cast(p * self.scale, tf.int32) if self.continuous else self._compare(p)[0]
-        return tf.clip_by_value(index, 0, self.last)
+        # p beside an edge may as well be counted to the neighbouring interval: h is continuous.
+        return tf.clip_by_value(tf.cast(p * self.scale, tf.int32), 0, self.last)
 
-    def fraction(self, p: Tensor, interval: Tensor) -> Tensor:
-        # p * scale - interval without its rounding error: 12 leading bits of p, then the rest, are exact products.
-        bits = tf.bitcast(tf.bitcast(p, tf.int32) & -(1 << 12), tf.float32)
-        return (bits * self.scale - tf.cast(interval, tf.float32)) + (p - bits) * self.scale
+    def distances(self, p: Tensor, interval: Tensor) -> list[Tensor]:
+        """Where in its interval p lies, from the right end and from the left, in widths of the interval."""
+        u = self._minus(p, interval)
+        return [1 - u, u]
+
+    def normalized(self, masses: Tensor) -> Tensor:
+        return masses
 
     def place(self, p: Tensor) -> Tensor:
-        interval, on_edge = self._compare(p)
-        return 2 * interval + 1 - on_edge
-
-    def _compare(self, p: Tensor) -> tuple[Tensor, Tensor]:
-        # Edges are looked up: XLA turns index / scale into a product, which is not the float32 of the edge.
+        """2 k on edge k, 2 k + 1 in the interval after it; p is on an edge if that rounds to p in float32."""
         nearest = tf.clip_by_value(tf.cast(p * self.scale + 0.5, tf.int32), 0, self.last + 1)
-        edge = tf.gather(self.edges, nearest)
-        return nearest - tf.cast(p < edge, tf.int32), tf.cast(tf.equal(p, edge), tf.int32)
+        exponent = tf.bitcast(tf.bitcast(p, tf.int32) & 0x7F800000, tf.float32)
+        beyond, rounding = self._minus(p, nearest), exponent * np.float32(self.scale * 2.0**-24)
+        return 2 * nearest + tf.cast(beyond > rounding, tf.int32) - tf.cast(beyond < -rounding, tf.int32)
+
+    def _minus(self, p: Tensor, edge: Tensor) -> Tensor:
+        # p * scale - edge without its rounding error: 12 leading bits of p, then the rest, are exact products.
+        bits = tf.bitcast(tf.bitcast(p, tf.int32) & -(1 << 12), tf.float32)
+        return (bits * self.scale - tf.cast(edge, tf.float32)) + (p - bits) * self.scale
 
 
 class _Search:
     """Uneven intervals: comparisons with all edges if there are few, else binary search."""
 
     def __init__(self, edges: np.ndarray) -> None:
-        self.inner = edges[1:-1].astype("float32")
-        self.start = edges[:-1].astype("float32")
-        self.start_rest = (edges[:-1] - self.start).astype("float32")
-        self.per_width = (1 / np.diff(edges)).astype("float32")
+        self.edges = edges.astype("float32")
+        self.rest = edges - self.edges
+        self.width = np.diff(edges)
+        # The first float32 at or after the edge itself: on a steep slope the edge's own rounding would be seen.
+        self.bounds = np.where(self.rest > 0, np.nextafter(self.edges, np.float32(2)), self.edges)
 
     def interval(self, p: Tensor) -> Tensor:
-        return self._count(p, tf.greater_equal)
+        return self._count(p, self.bounds[1:-1])
 
-    def fraction(self, p: Tensor, interval: Tensor) -> Tensor:
-        start, rest, per_width = (tf.gather(x, interval) for x in (self.start, self.start_rest, self.per_width))
-        return ((p - start) - rest) * per_width
+    def distances(self, p: Tensor, interval: Tensor) -> list[Tensor]:
+        """From p to the right end of its interval, and from the left end to p."""
+        start, end = (self._choose(p, interval, self.bounds[1:-1], x) for x in (self.edges[:-1], self.edges[1:]))
+        return [end - p, p - start]
+
+    def normalized(self, masses: Tensor) -> Tensor:
+        """In widths of the interval, and from the edges themselves instead of their float32."""
+        to_right, from_left = tf.unstack(masses)
+        weight = (to_right + from_left) / np.tile(np.diff(self.edges.astype("float64")), 2)
+        to_right += weight * np.tile(self.rest[1:], 2)
+        from_left -= weight * np.tile(self.rest[:-1], 2)
+        return tf.stack([to_right, from_left]) / np.tile(self.width, 2)
 
     def place(self, p: Tensor) -> Tensor:
-        ends = tf.cast(p > 0, tf.int32) + tf.cast(p >= 1, tf.int32)
-        return self._count(p, tf.greater_equal) + self._count(p, tf.greater) + ends
+        """2 k on edge k, 2 k + 1 in the interval after it."""
+        inner = self.edges[1:-1]
+        interval = self._count(p, inner)
+        on_edge = tf.equal(p, self._choose(p, interval, inner, self.edges[:-1]))
+        return 2 * interval + 1 - tf.cast(on_edge, tf.int32) + tf.cast(p >= self.edges[-1], tf.int32)
 
-    def _count(self, p: Tensor, passed: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-        if len(self.inner) <= _MOST_COMPARISONS:
-            return tf.add_n([tf.cast(passed(p, edge), tf.int32) for edge in self.inner])
-        steps = math.ceil(math.log2(len(self.inner) + 1))
-        padded = np.append(self.inner, np.full(2**steps - len(self.inner), np.inf, "float32"))
+    def _count(self, p: Tensor, inner: np.ndarray) -> Tensor:
         count = tf.zeros_like(p, tf.int32)
+        if len(inner) <= _MOST_COMPARISONS:
+            return tf.add_n([count, *(tf.cast(p >= edge, tf.int32) for edge in inner)])
+        steps = math.ceil(math.log2(len(inner) + 1))
+        padded = np.append(inner, np.full(2**steps - len(inner), np.inf, "float32"))
         for step in reversed(range(steps)):
-            count += tf.cast(passed(p, tf.gather(padded, count + (2**step - 1))), tf.int32) * 2**step
+            count += tf.cast(p >= tf.gather(padded, count + (2**step - 1)), tf.int32) * 2**step
         return count
+
+    def _choose(self, p: Tensor, interval: Tensor, inner: np.ndarray, values: np.ndarray) -> Tensor:
+        if len(inner) > _MOST_COMPARISONS:
+            return tf.gather(values, interval)
+        chosen = tf.fill(tf.shape(p), values[0])  # a look-up would keep the whole loop from being vectorized
+        for edge, value in zip(inner, values[1:]):
+            chosen = tf.where(p >= edge, value, chosen)
+        return chosen
 
 
 def _grid_of(pieces: Pieces) -> np.ndarray:
     """The coarsest even grid that has all edges on it, where it is not much finer than they are; else the edges."""
     edges = pieces.edges
-    # More than 12 bits would make the products in _Grid.fraction inexact; constant pieces have no fraction.
-    limit = 10**4 if np.array_equal(pieces.left, pieces.right) else 2**12
-    for scale in range(len(edges) - 2, min(limit, max(512, 2 * len(edges))) + 1):
+    # More than 12 bits would make the products in _Grid._minus inexact.
+    for scale in range(len(edges) - 2, min(2**12, max(512, 2 * len(edges))) + 1):
         index = np.round(edges * scale)
         near = np.abs(edges * scale - index).max() < 1e-6
         if near and np.array_equal((index / scale).astype("float32"), edges.astype("float32")):
