@@ -73,8 +73,8 @@ def main():
 
     print(f"\n{'On test data':34}" + "".join(f"{name:>15}" for name in COLUMNS))
     for name, values in rows.items():
-        cells = (f"{mean:.3f} ± {spread:.3f}" for mean, spread in zip(np.mean(values, 0), np.std(values, 0)))
-        print(f"{name:34}" + "".join(f"{cell:>15}" for cell in cells))
+        spread = [f" ± {value:.3f}" if args.seeds > 1 else "" for value in np.std(values, 0)]
+        print(f"{name:34}" + "".join(f"{f'{mean:.3f}{more}':>15}" for mean, more in zip(np.mean(values, 0), spread)))
 
     figure = plots.curves(y, curves)
     axis = figure.axes[1]

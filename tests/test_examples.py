@@ -34,7 +34,11 @@ EXPECTED = {
         rf"BCE, tuned by label +{NUMBER}",
         ["runs/multi_label/f1_by_label.png", "out/1/saved_model.pb"],
     ),
-    "precision_recall_tradeoff": ([], rf"F3 loss, mean .*? {NUMBER} ±", ["runs/precision_recall_tradeoff/curves.png"]),
+    "precision_recall_tradeoff": (
+        [],
+        rf"F3 loss, mean over 0\.1 \.\.\. 0\.9 +{NUMBER}",
+        ["runs/precision_recall_tradeoff/curves.png"],
+    ),
     "segmentation": ([], rf"SoftJaccard, at 0\.5 +{NUMBER}", ["runs/segmentation/masks.png"]),
     "serve": (["--model", str(ROOT / "saved_models/example_classifier")], rf'"probability": \[{NUMBER}', []),
     "train_mlp": (
