@@ -36,8 +36,8 @@ class Progress(keras.callbacks.Callback):
         self.bar = tqdm(total=epochs, desc=f"{name:>7}", unit="epoch", leave=True)
 
     def on_epoch_end(self, epoch, logs=None):
+        self.bar.set_postfix(val_loss=f"{logs['val_loss']:.4f}", val_f1=f"{logs['val_f1']:.3f}", refresh=False)
         self.bar.update()
-        self.bar.set_postfix(val_loss=f"{logs['val_loss']:.4f}", val_f1=f"{logs['val_f1']:.3f}")
 
     def on_train_end(self, logs=None):
         self.bar.close()
@@ -53,7 +53,7 @@ def train(name, loss, data, epochs):
         epochs=epochs,
         validation_data=data.validation,
         validation_batch_size=len(data.validation[0]),  # in one batch, val_loss is the loss of the validation set
-        callbacks=[WindowedEarlyStopping(window=100, statistic="min"), Progress(name, epochs)],
+        callbacks=[WindowedEarlyStopping(window=50), Progress(name, epochs)],
         verbose=0,
     )
     return model
@@ -73,7 +73,7 @@ def print_table(y, rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epochs", type=int, default=1000, help="most epochs of a training; early stopping ends it")
+    parser.add_argument("--epochs", type=int, default=300, help="most epochs of a training; early stopping may end it")
     parser.add_argument("--output", type=Path, default=Path("runs/demo"), help="where the picture goes")
     parser.add_argument("--export", type=Path, default=Path("saved_models/demo"), help="where the winner goes")
     parser.add_argument("--smoke", action="store_true", help="a few epochs only, to see that it runs")
