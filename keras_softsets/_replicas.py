@@ -8,13 +8,17 @@ batch, and so is the summed loss. On one device, and outside `strategy.run`, not
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
 import tensorflow as tf
 
 from keras_softsets._inputs import Tensor
 
 
 def count() -> int:
-    """The number of replicas that run this code side by side; 1 outside `strategy.run`."""
+    """The number of replicas that run this code side by side, on all workers; 1 outside `strategy.run`."""
     if not tf.distribute.has_strategy() or tf.distribute.in_cross_replica_context():
         return 1
     return int(tf.distribute.get_strategy().num_replicas_in_sync)
@@ -25,3 +29,22 @@ def sum_over(cells: Tensor) -> Tensor:
     if count() == 1:
         return cells
     return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, cells)
+
+
+def make_variable(make: Callable[[], Any]) -> Any:
+    """Makes a variable of the whole strategy, also when it turns out to be needed only inside `strategy.run`.
+
+    A variable that is born while a step is traced makes tf.function wrap the step in a `tf.cond`, in which
+    MirroredStrategy (TF 2.21) loses its inputs ("You must feed a value for placeholder"; keras.metrics.F1Score meets
+    it, too). A thread of its own has neither the graph nor the replica of this one.
+    """
+    if count() == 1:
+        return make()
+    strategy = tf.distribute.get_strategy()
+
+    def make_in_scope() -> Any:
+        with strategy.scope():
+            return make()
+
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(make_in_scope).result()

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import keras
 from keras import ops
 
-from keras_softsets import scores
+from keras_softsets import _replicas, scores
 from keras_softsets._inputs import Tensor
 from keras_softsets._recipe import HeavisideLike, Recipe, ScoreLike, ThresholdLike
 from keras_softsets.confusion import ConfusionMatrix
@@ -91,7 +91,9 @@ class SoftSetMetric(keras.metrics.Metric):
         if self._cells is None:
             if None in shape:
                 raise ValueError(f"`y_pred` must have a known number of classes, its last axis. Received: {shape[-1]}")
-            self._cells = self.add_variable(shape, "zeros", dtype="float64", name="cells")
+            self._cells = _replicas.make_variable(
+                lambda: self.add_variable(shape, "zeros", dtype="float64", name="cells")
+            )
         elif tuple(self._cells.shape) != shape:
             raise ValueError(
                 f"`y_pred` must have the same number of classes in every batch, {self._cells.shape[-1]}. "
