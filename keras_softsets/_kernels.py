@@ -117,7 +117,7 @@ def _rows(arrays: Sequence[Tensor | None], start: Tensor, size: Tensor) -> list[
 
 
 def _direct(heaviside: Heaviside, thresholds: Sequence[float]) -> tuple[Sums, Gradient]:
-    taus = tf.constant(thresholds, tf.float32)
+    taus = np.asarray(thresholds, "float32")  # no tensor: it would belong to the graph that happens to be built first
 
     def sums(y: Tensor, p: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor]:
         if len(thresholds) == 1:
@@ -139,7 +139,7 @@ def _direct(heaviside: Heaviside, thresholds: Sequence[float]) -> tuple[Sums, Gr
             return tape.gradient(h, p, g[0] + y * (g[1] - g[0]), unconnected_gradients="zero")
 
         def step(k: Tensor, total: Tensor) -> tuple[Tensor, Tensor]:
-            return k + 1, total + at(taus[k], upstream[:, k], y, p)
+            return k + 1, total + at(tf.gather(taus, k), upstream[:, k], y, p)
 
         def unrolled(y: Tensor, p: Tensor) -> Tensor:
             return tf.add_n([at(threshold, upstream[:, k], y, p) for k, threshold in enumerate(thresholds)])

@@ -182,6 +182,13 @@ def test_users_approximation(count):
     np.testing.assert_allclose(gradient, 4 * w * y * inside, atol=1e-5)
 
 
+def test_a_kernel_first_called_inside_one_graph_serves_another():
+    thresholds = np.linspace(0.2, 0.7, _kernels._UNROLLED_THRESHOLDS + 1)
+    y, p, _ = batch()
+    values = [training_step(Ramp(), thresholds)(tf.constant(y), tf.constant(p))[0] for _ in range(2)]
+    assert values[0] == values[1]
+
+
 @pytest.mark.parametrize("name", ["linear, 1", "linear, 9", "sigmoid, 9"])
 def test_nan_propagates_and_an_empty_batch_is_zero(name):
     heaviside, thresholds = ALL[name]
