@@ -17,7 +17,9 @@ from keras_softsets._inputs import Tensor
 from keras_softsets._recipe import HeavisideLike, Recipe, ScoreLike, ThresholdLike
 from keras_softsets.confusion import ConfusionMatrix
 
-CURVE_THRESHOLDS = tuple(k / 100 for k in range(1, 100))
+# Hundredths, and closer to the ends powers of ten: set losses saturate, and a curve without points there reads low.
+_ENDS = [10 ** (-k / 2) for k in range(13, 4, -1)]
+CURVE_THRESHOLDS = (*_ENDS, *(k / 100 for k in range(1, 100)), *(1 - end for end in reversed(_ENDS)))
 
 _register = keras.saving.register_keras_serializable(package="keras_softsets>metrics")
 
@@ -291,7 +293,8 @@ class AUROC(NamedMetric):
     """Area under the ROC curve over `threshold`. See `scores.roc_auc`.
 
     Args:
-        threshold: Thresholds of the curve; the end points are always added. Defaults to 0.01, 0.02, ..., 0.99.
+        threshold: Thresholds of the curve; the end points are always added. Defaults to 0.01, 0.02, ..., 0.99
+            and nine more towards each end.
         **options: Those of `SoftSetMetric`.
 
     Examples:
@@ -310,7 +313,8 @@ class AUPRC(NamedMetric):
     """Area under the precision-recall curve over `threshold`. See `scores.pr_auc`.
 
     Args:
-        threshold: Thresholds of the curve; the end points are always added. Defaults to 0.01, 0.02, ..., 0.99.
+        threshold: Thresholds of the curve; the end points are always added. Defaults to 0.01, 0.02, ..., 0.99
+            and nine more towards each end.
         **options: Those of `SoftSetMetric`.
 
     Examples:

@@ -93,7 +93,8 @@ def score_against_threshold(
         if histogram:
             bins = np.linspace(0, 1, 41)
             axes[1, 0].hist(np.ravel(p), bins, histtype="step", log=True, color=COLOURS[number % 7], lw=1.5, label=name)
-    axes[0, 0].set(ylabel=function.name, ylim=(0, 1.02), xlim=(0, 1))
+    low, high = axes[0, 0].get_ylim()
+    axes[0, 0].set(ylabel=function.name, ylim=(min(0, low), max(1.02, high)), xlim=(0, 1))
     if histogram:
         axes[1, 0].set(ylabel="samples")
     axes[-1, 0].set(xlabel="threshold" if not histogram else "threshold, or probability")

@@ -88,6 +88,8 @@ def test_areas_are_close_to_scikit_learns(rng):
     p = np.clip(0.25 * y + 0.7 * rng.random(4000), 0, 1)
     assert float(metrics.AUROC()(y, p)) == pytest.approx(sk.roc_auc_score(y, p), abs=1e-3)
     assert float(metrics.AUPRC()(y, p)) == pytest.approx(sk.average_precision_score(y, p), abs=1e-2)
+    saturated = 1 / (1 + np.exp(-30 * (p - 0.5)))  # as after training on a set loss
+    assert float(metrics.AUROC()(y, saturated)) == pytest.approx(sk.roc_auc_score(y, saturated), abs=0.01)
 
 
 @pytest.mark.parametrize("metric", NAMED, ids=lambda metric: metric.__name__)
