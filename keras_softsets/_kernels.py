@@ -3,7 +3,7 @@
 Two exact algorithms, chosen by `cells_kernel`:
 
 * **direct**: h of every sample and threshold, recomputed in the backward pass, so nothing of size samples x thresholds
-  is ever stored. For one threshold, and for approximations that are not piecewise linear.
+  is ever stored. For approximations of very few pieces (one threshold), or that are not piecewise linear.
 * **binned**: one pass for all thresholds. Between two neighbouring edges every h(., threshold) is a straight line,
   so it is known from the weight that falls into each interval and where in it; the cells are then one small matrix
   product, and the gradient is one look-up of a slope for each sample.
@@ -35,6 +35,7 @@ _SLICES = 4
 _SCATTER_LANES = 8  # neighbours in the same bin would wait for each other
 _UNROLLED_THRESHOLDS = 16  # above, a loop: the program would grow with the number of thresholds
 _MOST_COMPARISONS = 64
+_FEW_EDGES = 4  # a straight line or two: comparing is cheaper than counting
 
 
 def sum_cells(samples: Samples, thresholds: Sequence[float], heaviside: Heaviside) -> Tensor:
@@ -48,7 +49,7 @@ def cells_kernel(heaviside: Heaviside, thresholds: tuple[float, ...], weighted: 
     """One compiled function for each configuration: traced once for all batch sizes, compiled once for each."""
     with tf.init_scope():  # the tables are constants, also when the first call comes from inside a graph
         pieces = heaviside.pieces(thresholds)
-    if pieces is None or len(thresholds) == 1:
+    if pieces is None or len(pieces.edges) <= _FEW_EDGES:
         sums, gradient = _direct(heaviside, thresholds)
     else:
         sums, gradient = _binned(pieces)
@@ -169,9 +170,10 @@ def _sum_slices(terms: Callable[..., list[Tensor]], *arrays: Tensor | None) -> T
 
 def _sum_blocks(heaviside: Heaviside, thresholds: Sequence[Any], y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
     """Sums w y h and w (1 - y) h in float64, where what is missing to the totals loses no digits either."""
+    middle = 2 + len(thresholds)  # totals of both labels, sums of positives, sums of negatives
 
     def start(samples: Tensor) -> list[Tensor]:
-        return [tf.zeros([samples, tf.shape(y)[1]], tf.float64)] * (2 + 2 * len(thresholds))
+        return [tf.zeros([samples, tf.shape(y)[1]], tf.float64)] * (middle + len(thresholds))
 
     def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
         labels = [tf.cast(x if w is None else w * x, tf.float64) for x in (y, 1 - y)]
@@ -179,17 +181,15 @@ def _sum_blocks(heaviside: Heaviside, thresholds: Sequence[Any], y: Tensor, p: T
         return [total + x for total, x in zip(state, labels + [label * x for label in labels for x in h])]
 
     def cells(state: list[Tensor]) -> Tensor:
-        positive, negative, *sums = state
-        tp, fp = sums[: len(thresholds)], sums[len(thresholds) :]
-        rows = [tp, fp, [positive - x for x in tp], [negative - x for x in fp]]
-        return tf.stack([tf.stack([_sum(x) for x in row]) for row in rows])
+        totals, (tp, fp) = tf.stack(state[:2]), (tf.stack(part) for part in (state[2:middle], state[middle:]))
+        return _sum(tf.stack([tp, fp, totals[0] - tp, totals[1] - fp]), 2)
 
     blocks, rest = _fold(step, start, y, p, w)
     return cells(blocks) + cells(rest)
 
 
-def _sum(x: Tensor) -> Tensor:
-    return tf.reduce_sum(tf.cast(x, tf.float64), 0)
+def _sum(x: Tensor, axis: int = 0) -> Tensor:
+    return tf.reduce_sum(tf.cast(x, tf.float64), axis)
 
 
 # ---------------------------------------------------------------------------------------------------------- binned

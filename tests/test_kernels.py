@@ -110,6 +110,7 @@ BINNED = {
     "step, 9": (StepHeaviside(), NINE),
     "step, uneven": (StepHeaviside(), UNEVEN),
     "tabulated": (TabulatedHeaviside("linear"), NINE),
+    "tabulated, 1": (TabulatedHeaviside("linear"), ONE),
     "tabulated sigmoid": (TabulatedHeaviside("sigmoid", decimals=3), NINE),
 }
 DIRECT = {
@@ -224,7 +225,7 @@ def training_step(heaviside, thresholds):
 @pytest.mark.parametrize("name", ["linear, 1", "linear, 9", "linear, 99", "linear, uneven", "sigmoid, 9"])
 def test_nothing_of_samples_times_thresholds_is_stored(name):
     """Forward and backward in one program: what it stores outside its loops is at most six arrays of n."""
-    n = 200_003
+    n = 1_000_003
     y = p = tf.zeros((n, 1))
     program = training_step(*ALL[name]).experimental_get_compiler_ir(y, p)(stage="optimized_hlo")
     assert max(size(shape) for shape in re.findall(r"= [fs]\d+\[([\d,]*)\]", program)) <= n
