@@ -27,7 +27,7 @@ demo: $(VENV)/.demo  ## train, compare, plot, export
 	$(BIN)/python examples/demo.py
 
 test: lint  ## linters and the whole test suite
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

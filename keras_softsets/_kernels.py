@@ -30,10 +30,10 @@ from keras_softsets.heaviside import Heaviside, Pieces
 Sums = Callable[[Tensor, Tensor, Tensor | None], tuple[Tensor, Tensor]]  # cells, and whether labels are only 0 and 1
 Gradient = Callable[[Tensor, Tensor, Tensor | None, Tensor, Tensor], Tensor]
 
-_BLOCK = 2**13  # values: 32 KB
+_BLOCK = 2**13  # elements whose bins are counted at a time: 32 KB for each array
+_GPU_BLOCK = 2**18  # a GPU waits for the start of each block, and has room; more would make float32 sums long
 _SLICES = 4
 _SCATTER_LANES = 8  # neighbours in the same bin would wait for each other
-_UNROLLED_THRESHOLDS = 16  # above, a loop: the program would grow with the number of thresholds
 _MOST_COMPARISONS = 64
 _FEW_EDGES = 4  # a straight line or two: comparing is cheaper than counting
 
@@ -80,20 +80,20 @@ def _differentiable(sums: Sums, gradient: Gradient) -> Callable[..., Tensor]:
 # ---------------------------------------------------------------------------------------------------------- blocks
 
 
-def _fold(step: Callable[..., list[Tensor]], start: Callable[[Tensor], list[Tensor]], *arrays: Tensor | None) -> Any:
-    """Carries a state through blocks of samples; returns it, and the one of the samples that fill no block."""
-    count, size, rest = _blocks(arrays[0])
+def _fold(step: Callable[..., list[Tensor]], start: list[Tensor], most: int, *arrays: Tensor | None) -> list[Tensor]:
+    """Carries a state through blocks of samples, and through those that are left over."""
+    count, size, rest = _blocks(arrays[0], most)
 
     def body(k: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
         return (k + 1, *step(list(state), *_rows(arrays, k * size, size)))
 
-    state = tf.while_loop(lambda k, *_: k < count, body, (0, *start(size)))[1:]
-    return list(state), step(start(rest), *_rows(arrays, count * size, rest))
+    state = tf.while_loop(lambda k, *_: k < count, body, (0, *start))[1:]
+    return step(list(state), *_rows(arrays, count * size, rest))
 
 
-def _map(function: Callable[..., Tensor], *arrays: Tensor | None) -> Tensor:
+def _map(function: Callable[..., Tensor], most: int, *arrays: Tensor | None) -> Tensor:
     """Applies an elementwise `function` block by block, so that what it needs in between stays small."""
-    count, size, rest = _blocks(arrays[0])
+    count, size, rest = _blocks(arrays[0], most)
     blocks = tf.TensorArray(tf.float32, count)
 
     def body(k: Tensor, blocks: tf.TensorArray) -> tuple[Tensor, tf.TensorArray]:
@@ -104,10 +104,15 @@ def _map(function: Callable[..., Tensor], *arrays: Tensor | None) -> Tensor:
     return tf.concat([head, function(*_rows(arrays, count * size, rest))], 0)
 
 
-def _blocks(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _blocks(x: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
+    """How many blocks of how many samples, with at most so many elements (times 1 to 2), and the number left over."""
     samples, classes = tf.unstack(tf.shape(x))
-    count = tf.maximum(samples * classes // _BLOCK, 1)  # a batch that fits is one block, and XLA removes the loop
+    count = tf.maximum(samples * classes // most, 1)  # a batch that fits is one block, and XLA removes the loop
     return count, samples // count, samples % count
+
+
+def _room() -> int:
+    return _GPU_BLOCK if tf.config.list_physical_devices("GPU") else _BLOCK
 
 
 def _rows(arrays: Sequence[Tensor | None], start: Tensor, size: Tensor) -> list[Tensor | None]:
@@ -118,38 +123,27 @@ def _rows(arrays: Sequence[Tensor | None], start: Tensor, size: Tensor) -> list[
 
 
 def _direct(heaviside: Heaviside, thresholds: Sequence[float]) -> tuple[Sums, Gradient]:
-    taus = np.asarray(thresholds, "float32")  # no tensor: it would belong to the graph that happens to be built first
+    # No tensor: it would belong to the graph that happens to be built first.
+    at = thresholds[0] if len(thresholds) == 1 else np.asarray(thresholds, "float32")[:, None, None]
+    most = max(4 * _room() // len(thresholds), 1)
 
     def sums(y: Tensor, p: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor]:
         if len(thresholds) == 1:
-            cells = _sum_slices(lambda y, p, w: _memberships(y, heaviside(p, thresholds[0]), w), y, p, w)
-        elif len(thresholds) <= _UNROLLED_THRESHOLDS:
-            cells = _sum_blocks(heaviside, thresholds, y, p, w)
+            cells = _sum_slices(lambda y, p, w: _memberships(y, heaviside(p, at), w), y, p, w)
         else:
-            cells = tf.map_fn(
-                lambda t: _sum_blocks(heaviside, [t], y, p, w)[:, 0], taus, fn_output_signature=tf.float64
-            )
-            cells = tf.transpose(cells, [1, 0, 2])
+            cells = _sum_products(lambda p: heaviside(p, at), len(thresholds), most, y, p, w)
         return cells, tf.constant(False)  # nothing depends on the labels' kind
 
     def gradient(y: Tensor, p: Tensor, w: Tensor | None, hard: Tensor, upstream: Tensor) -> Tensor:
-        def at(threshold: Any, g: Tensor, y: Tensor, p: Tensor) -> Tensor:
+        negative, positive = tf.unstack(upstream[:, 0] if len(thresholds) == 1 else upstream[:, :, None])
+
+        def slope(y: Tensor, p: Tensor) -> Tensor:
             with tf.GradientTape() as tape:
                 tape.watch(p)
-                h = heaviside(p, threshold)
-            return tape.gradient(h, p, g[0] + y * (g[1] - g[0]), unconnected_gradients="zero")
+                h = heaviside(p, at)
+            return tape.gradient(h, p, negative + y * (positive - negative), unconnected_gradients="zero")
 
-        def step(k: Tensor, total: Tensor) -> tuple[Tensor, Tensor]:
-            return k + 1, total + at(tf.gather(taus, k), upstream[:, k], y, p)
-
-        def unrolled(y: Tensor, p: Tensor) -> Tensor:
-            return tf.add_n([at(threshold, upstream[:, k], y, p) for k, threshold in enumerate(thresholds)])
-
-        if len(thresholds) == 1:
-            return unrolled(y, p)
-        if len(thresholds) <= _UNROLLED_THRESHOLDS:
-            return _map(unrolled, y, p)
-        return tf.while_loop(lambda k, _: k < len(thresholds), step, (0, tf.zeros_like(p)))[1]
+        return slope(y, p) if len(thresholds) == 1 else _map(slope, most, y, p)
 
     return sums, gradient
 
@@ -168,24 +162,18 @@ def _sum_slices(terms: Callable[..., list[Tensor]], *arrays: Tensor | None) -> T
     return tf.stack(cells)[:, None]
 
 
-def _sum_blocks(heaviside: Heaviside, thresholds: Sequence[Any], y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
-    """Sums w y h and w (1 - y) h in float64, where what is missing to the totals loses no digits either."""
-    middle = 2 + len(thresholds)  # totals of both labels, sums of positives, sums of negatives
-
-    def start(samples: Tensor) -> list[Tensor]:
-        return [tf.zeros([samples, tf.shape(y)[1]], tf.float64)] * (middle + len(thresholds))
+def _sum_products(
+    h: Callable[[Tensor], Tensor], thresholds: int, most: int, y: Tensor, p: Tensor, w: Tensor | None
+) -> Tensor:
+    """Multiplies h of each block, (thresholds, samples, classes), with its labels; joins the short sums in float64."""
 
     def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
-        labels = [tf.cast(x if w is None else w * x, tf.float64) for x in (y, 1 - y)]
-        h = [tf.cast(heaviside(p, threshold), tf.float64) for threshold in thresholds]
-        return [total + x for total, x in zip(state, labels + [label * x for label in labels for x in h])]
+        inside = h(p)
+        labels = [label if w is None else w * label for label in (y, 1 - y)]
+        cells = [tf.einsum("tnc,nc->tc", x, label) for x in (inside, 1 - inside) for label in labels]
+        return [state[0] + tf.cast(tf.stack(cells), tf.float64)]
 
-    def cells(state: list[Tensor]) -> Tensor:
-        totals, (tp, fp) = tf.stack(state[:2]), (tf.stack(part) for part in (state[2:middle], state[middle:]))
-        return _sum(tf.stack([tp, fp, totals[0] - tp, totals[1] - fp]), 2)
-
-    blocks, rest = _fold(step, start, y, p, w)
-    return cells(blocks) + cells(rest)
+    return _fold(step, [tf.zeros([4, thresholds, tf.shape(y)[1]], tf.float64)], most, y, p, w)[0]
 
 
 def _sum(x: Tensor, axis: int = 0) -> Tensor:
@@ -199,15 +187,11 @@ def _binned(pieces: Pieces) -> tuple[Sums, Gradient]:
     edges, left, right, slope, edge_slope = pieces = _refine(pieces, _grid_of(pieces))
     intervals, constant = left.shape[1], np.array_equal(left, right)
     find = _Grid(edges) if _is_even(edges) else _Search(edges)
-    ends = np.stack([left] if constant else [left, right])  # (columns, thresholds, intervals)
+    values = left if constant else np.append(left, right[:, -1:], 1)  # (thresholds, intervals), or on the edges
     places = np.empty((len(slope), 2 * intervals + 1))  # on edge 0, inside interval 0, on edge 1, ...
     places[:, 0::2], places[:, 1::2] = edge_slope, slope
 
     def sums(y: Tensor, p: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor]:
-        def start(_: Tensor) -> list[Tensor]:
-            masses = tf.zeros([len(ends), tf.shape(y)[1], 2 * intervals], tf.float64)
-            return [masses, tf.constant(True)]
-
         def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
             interval = tf.minimum(find.place(p) // 2, intervals - 1) if constant else find.interval(p)
             columns = [tf.ones_like(p)] if constant else find.distances(p, interval)
@@ -216,14 +200,15 @@ def _binned(pieces: Pieces) -> tuple[Sums, Gradient]:
             masses = _by_label(columns, interval, y, hard, intervals)
             return [state[0] + masses, state[1] & hard]
 
-        (blocks, hard), (rest, hard_rest) = _fold(step, start, y, p, w)
-        masses = blocks + rest
-        masses = masses if constant else find.normalized(masses)
-        return _cells(masses, ends), hard & hard_rest
+        nothing = tf.zeros([1 if constant else 2, tf.shape(y)[1], 2 * intervals], tf.float64)
+        masses, hard = _fold(step, [nothing, tf.constant(True)], _room(), y, p, w)
+        return _cells(masses[0] if constant else _on_edges(find.normalized(masses)), values), hard
 
     def gradient(y: Tensor, p: Tensor, w: Tensor | None, hard: Tensor, upstream: Tensor) -> Tensor:
         size = 2 * intervals + 1
-        table = tf.reshape(tf.einsum("ltc,ts->cls", upstream, tf.constant(places, tf.float32)), [-1])
+        # Label by label: for one class these are products with a vector, which start no threads.
+        table = [tf.transpose(x) @ tf.constant(places, tf.float32) for x in tf.unstack(upstream)]
+        table = tf.reshape(tf.stack(table, 1), [-1])  # (classes, label, places)
         place = find.place(p) + 2 * size * tf.range(tf.shape(p)[1])
         return tf.cond(
             hard,
@@ -252,11 +237,16 @@ def _scatter(columns: list[Tensor], bins: Tensor, size: int) -> Tensor:
     return tf.stack([_sum(tf.reshape(x, [_SCATTER_LANES, classes, size])) for x in flat])
 
 
-def _cells(masses: Tensor, ends: np.ndarray) -> Tensor:
-    """Weight at the ends of the intervals, (columns, classes, label x interval), to (4, thresholds, classes)."""
-    both = np.stack([ends, 1 - ends])
-    masses = tf.stack(tf.split(masses, 2, 2))
-    (fp, tp), (tn, fn) = (tf.unstack(x) for x in tf.unstack(tf.einsum("hkti,lkci->hltc", both, masses)))
+def _on_edges(masses: Tensor) -> Tensor:
+    """Weight at both ends of each interval, (2, classes, label x interval), to that on each edge: h is continuous."""
+    left, right = (tf.split(x, 2, 1) for x in tf.unstack(masses))
+    return tf.concat([tf.pad(a, [[0, 0], [0, 1]]) + tf.pad(b, [[0, 0], [1, 0]]) for a, b in zip(left, right)], 1)
+
+
+def _cells(masses: Tensor, values: np.ndarray) -> Tensor:
+    """Weight by class and place, negatives before positives, and h at the places, to (4, thresholds, classes)."""
+    both = np.concatenate([values, 1 - values])  # not a difference of sums, which would leave a rest where h is 1
+    (fp, tn), (tp, fn) = (tf.split(both @ tf.transpose(x), 2) for x in tf.split(masses, 2, 1))
     return tf.stack([tp, fp, fn, tn])
 
 

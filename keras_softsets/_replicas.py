@@ -14,7 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_softsets._inputs import Tensor
+from keras_softsets.confusion import ConfusionMatrix
 
 
 def count() -> int:
@@ -24,11 +24,12 @@ def count() -> int:
     return int(tf.distribute.get_strategy().num_replicas_in_sync)
 
 
-def sum_over(cells: Tensor) -> Tensor:
+def sum_over(cells: ConfusionMatrix) -> ConfusionMatrix:
     """The sum over replicas, differentiably; it stands outside every XLA-compiled function, as collectives must."""
     if count() == 1:
         return cells
-    return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, cells)
+    context = tf.distribute.get_replica_context()
+    return ConfusionMatrix(*tf.unstack(context.all_reduce(tf.distribute.ReduceOp.SUM, tf.stack(cells))))
 
 
 def make_variable(make: Callable[[], Any]) -> Any:

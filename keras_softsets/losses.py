@@ -14,7 +14,6 @@ from keras import ops
 from keras_softsets import _replicas
 from keras_softsets._inputs import Tensor
 from keras_softsets._recipe import HeavisideLike, Recipe, ScoreLike, ThresholdLike
-from keras_softsets.confusion import ConfusionMatrix
 
 PAPER_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
@@ -81,8 +80,7 @@ class SoftSetLoss(keras.losses.Loss):
         """
         with keras.name_scope(self.name):
             cells = self.recipe.cells(y_true, y_pred, sample_weight, dtype="float32")
-            cells = ConfusionMatrix(*ops.unstack(_replicas.sum_over(ops.stack(cells)), 4))
-            loss = self._reduced(1 - self.recipe.value(cells))
+            loss = self._reduced(1 - self.recipe.value(_replicas.sum_over(cells)))
             return ops.cast(loss / _replicas.count(), self.dtype)
 
     def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:

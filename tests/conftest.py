@@ -14,6 +14,13 @@ import keras
 import numpy as np
 import pytest
 
+LONGEST = ("test_replicas.py", "test_training.py", "test_examples.py")
+
+
+def pytest_collection_modifyitems(items):
+    """The longest files first: each file goes to one pytest worker, and none should get them at the end."""
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+
 
 @pytest.fixture(autouse=True)
 def _fresh_state():

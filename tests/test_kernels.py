@@ -166,13 +166,13 @@ def test_algorithm_is_chosen_by_approximation_and_number_of_thresholds(monkeypat
 
 
 class Ramp(Heaviside):
-    """A user's approximation: not known to be piecewise linear, so direct, in a loop for many thresholds."""
+    """A user's approximation: not known to be piecewise linear, so direct."""
 
     def call(self, p, threshold):
         return keras.ops.clip(0.5 + 4 * (p - threshold), 0, 1)
 
 
-@pytest.mark.parametrize("count", [3, _kernels._UNROLLED_THRESHOLDS + 1])
+@pytest.mark.parametrize("count", [3, 17])
 def test_users_approximation(count):
     thresholds = np.linspace(0.2, 0.8, count)
     y, p, w = batch(weighted=True)
@@ -184,7 +184,7 @@ def test_users_approximation(count):
 
 
 def test_a_kernel_first_called_inside_one_graph_serves_another():
-    thresholds = np.linspace(0.2, 0.7, _kernels._UNROLLED_THRESHOLDS + 1)
+    thresholds = np.linspace(0.2, 0.7, 17)
     y, p, _ = batch()
     values = [training_step(Ramp(), thresholds)(tf.constant(y), tf.constant(p))[0] for _ in range(2)]
     assert values[0] == values[1]

@@ -1,11 +1,10 @@
 """Exactness under tf.distribute: one device, 2, 4 and 8 of them, two workers, and a worker that is killed.
 
 Every strategy runs in a process of its own (tests/scripts/replicas_*.py), so that collectives do not clash; the
-numbers come back in a file, which is made once and shared by the tests, also by those of other pytest workers.
+numbers come back in a file, which is made once and shared by the tests.
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import pathlib
@@ -54,21 +53,18 @@ def run(*command, cwd=None):
 @pytest.fixture(scope="session")
 def once(tmp_path_factory):
     """Runs a command once for all tests, in a folder of its own, which it returns; its output is in output.txt."""
-    base = tmp_path_factory.getbasetemp()
-    base = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    base, failed = tmp_path_factory.mktemp("replicas"), set()
 
     def of(name, *command):
         folder = base / name
-        folder.mkdir(exist_ok=True)
-        with open(folder / "lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if (folder / "failed").exists():
-                pytest.fail(f"{name} has failed before")
-            if not (folder / "output.txt").exists():
-                (folder / "failed").touch()
-                output = run(*command, cwd=folder)
-                (folder / "output.txt").write_text(output)
-                (folder / "failed").unlink()
+        if name in failed:
+            pytest.fail(f"{name} has failed before")
+        if not folder.exists():
+            folder.mkdir()
+            failed.add(name)
+            output = run(*command, cwd=folder)
+            failed.remove(name)
+            (folder / "output.txt").write_text(output)
         return folder
 
     return of
@@ -76,12 +72,18 @@ def once(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def numbers(once):
-    """What a script found with a number of devices."""
+    """What a script found with a number of devices (".../many"), and with one (".../one")."""
 
-    def of(script, devices):
+    def load(script, devices):
         folder = once(f"{script}-{devices}", SCRIPTS / f"{script}.py", devices, "numbers.npz")
         with np.load(folder / "numbers.npz") as found:
             return dict(found)
+
+    def of(script, devices):
+        found = load(script, 2)
+        return (
+            found if devices == 2 else {name: found[name] for name in found if "/one" in name} | load(script, devices)
+        )
 
     return of
 
@@ -210,24 +212,22 @@ def weights(folder):
     return keras.saving.load_model(folder / "model.keras").get_weights()
 
 
-def start_workers(kill_at_step, folder):
-    """Two workers, of which the second kills itself; returns their processes."""
+def run_workers(folder, *scripts, **more):
+    """One loopback worker for each script; returns exit codes and outputs of all."""
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("localhost", 0))) for _ in range(2)]
+        sockets = [stack.enter_context(socket.create_server(("localhost", 0))) for _ in scripts]
         addresses = [f"localhost:{s.getsockname()[1]}" for s in sockets]
     workers = []
-    for index, script in enumerate([EXAMPLE, SCRIPTS / "workers_killed.py"]):
-        config = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
-        workers.append(
-            subprocess.Popen(
-                [sys.executable, script, "--smoke", "--directory", folder],
-                env=environment(TF_CONFIG=json.dumps(config), KILL_AT_STEP=str(kill_at_step)),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-        )
-    return workers
+    try:
+        for index, script in enumerate(scripts):
+            config = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
+            command = [sys.executable, script, "--smoke", "--directory", folder]
+            options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+            workers.append(subprocess.Popen(command, env=environment(TF_CONFIG=json.dumps(config), **more), **options))
+        return [(worker.communicate(timeout=TIMEOUT)[0], worker.returncode) for worker in workers]
+    finally:
+        for worker in workers:
+            worker.kill()
 
 
 def test_two_workers_reproduce_the_losses_of_one_process(undisturbed, tmp_path):
@@ -243,20 +243,18 @@ def test_two_workers_reproduce_the_losses_of_one_process(undisturbed, tmp_path):
 
 
 def test_a_killed_worker_costs_nothing_but_the_unfinished_epoch(undisturbed, tmp_path):
-    workers = start_workers(kill_at_step=8, folder=tmp_path)  # an epoch has five steps, so in the middle of the second
-    try:
-        first, second = (worker.communicate(timeout=TIMEOUT)[0] for worker in workers)
-    finally:
-        for worker in workers:
-            worker.kill()
-    assert workers[1].returncode == -signal.SIGKILL, second
-    assert workers[0].returncode == 1, first
+    # An epoch has five steps, so the second worker dies in the middle of the second epoch.
+    killed = run_workers(tmp_path, EXAMPLE, SCRIPTS / "workers_killed.py", KILL_AT_STEP="8")
+    (first, code), (second, code_of_second) = killed
+    assert code_of_second == -signal.SIGKILL, second
+    assert code == 1, first
     assert "start the job again" in first
     assert list(epoch_losses(first)) == [1]
 
-    restarted = run(EXAMPLE, "--local", 2, "--smoke", "--directory", tmp_path)
-    assert "going on after epoch 1 of 3" in restarted
+    (again, code), (second, code_of_second) = run_workers(tmp_path, EXAMPLE, EXAMPLE)
+    assert code == code_of_second == 0, again + second
+    assert "going on after epoch 1 of 3" in again
     output, folder = undisturbed
-    assert epoch_losses(first) | epoch_losses(restarted) == epoch_losses(output)
+    assert epoch_losses(first) | epoch_losses(again) == epoch_losses(output)
     for a, b in zip(weights(tmp_path), weights(folder)):
         np.testing.assert_array_equal(a, b)

@@ -1,9 +1,9 @@
-"""Uses a set loss and its metrics in every way Keras offers, on one device and on N, and writes both to an .npz.
+"""Uses a set loss and its metrics in every way Keras offers on N devices and writes what it finds to an .npz.
 
     python replicas_fit.py DEVICES OUT.npz
 
-On two devices the kernels are compiled, as users have them; on more that would take long, for XLA compiles for each
-device and shape. The current folder receives a model saved by each of the two strategies.
+With two devices it does so on one, too, and the kernels are compiled, as users have them; with more that would take
+long, for XLA compiles for each device and shape. The current folder receives a model saved under each strategy.
 """
 
 import os
@@ -141,7 +141,8 @@ def main(devices, path):
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * devices)
     one, many = tf.distribute.get_strategy(), tf.distribute.MirroredStrategy([f"CPU:{k}" for k in range(devices)])
     found = {}
-    for label, strategy in (("one", one), ("many", many)):
+    strategies = {"one": one, "many": many} if devices == 2 else {"many": many}
+    for label, strategy in strategies.items():
         parts = fit(strategy, label) | contexts(strategy)
         if devices == 2:
             parts |= variations(strategy)
