@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 ARRAYS = "float32 arrays of length n"
+BASE = "Keras BinaryCrossentropy"
+COLOURS = {BASE: "#000000", "linear": "#0072B2", "sigmoid": "#D55E00", "tabulated": "#009E73"}  # safe for colour-blind
 
 
 def targets(results: dict[str, Any]) -> list[tuple[str, float, float | None, bool]]:
@@ -88,9 +90,12 @@ def picture(results: dict[str, Any], path: Path) -> None:
                 curves.setdefault(name, []).append((n, case["wall"]["ms"][1]))
     figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
     for name, points in curves.items():
-        points.sort()
-        axes.loglog(*zip(*points), "o-", label=name, lw=3 if name.startswith("Keras Binary") else 1)
+        kind, _, thresholds = name.partition(", ")
+        if kind not in COLOURS or "uneven" in thresholds:
+            continue
+        style = {"9": "s--", "99": "^:"}.get(thresholds.split(" ")[0], "o-")
+        axes.loglog(*zip(*sorted(points)), style, label=name, color=COLOURS[kind], ms=5, lw=3 if kind == BASE else 1.3)
     axes.set(xlabel="samples in the batch", ylabel="ms, forward + gradient", title="Compiled losses on a CPU")
-    axes.legend(fontsize=7)
+    axes.legend(fontsize=8, frameon=False)
     figure.savefig(path, dpi=120)
     plt.close(figure)

@@ -32,7 +32,7 @@ Gradient = Callable[[Tensor, Tensor, Tensor | None, Tensor, Tensor], Tensor]
 
 _BLOCK = 2**13  # elements whose bins are counted at a time: 32 KB for each array
 _GPU_BLOCK = 2**18  # a GPU waits for the start of each block, and has room; more would make float32 sums long
-_SLICES = 4
+_SLICES = 8
 _SCATTER_LANES = 8  # neighbours in the same bin would wait for each other
 _MOST_COMPARISONS = 64
 _FEW_EDGES = 4  # a straight line or two: comparing is cheaper than counting
@@ -149,8 +149,9 @@ def _direct(heaviside: Heaviside, thresholds: Sequence[float]) -> tuple[Sums, Gr
 
 
 def _memberships(y: Tensor, h: Tensor, w: Tensor | None) -> list[Tensor]:
-    terms = [y * h, (1 - y) * h, y * (1 - h), (1 - y) * (1 - h)]
-    return terms if w is None else [w * term for term in terms]
+    labels = [y, 1 - y] if w is None else [w * y, w - w * y]
+    tp, fp = (label * h for label in labels)
+    return [tp, fp, labels[0] - tp, labels[1] - fp]
 
 
 def _sum_slices(terms: Callable[..., list[Tensor]], *arrays: Tensor | None) -> Tensor:
