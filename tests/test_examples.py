@@ -42,9 +42,14 @@ EXPECTED = {
     "segmentation": ([], rf"SoftJaccard, at 0\.5 +{NUMBER}", ["runs/segmentation/masks.png"]),
     "serve": (["--model", str(ROOT / "saved_models/example_classifier")], rf'"probability": \[{NUMBER}', []),
     "train_mlp": (
-        ["--loss=SoftFBeta", "--beta=2", "--threshold", "0.3", "0.5", "--class-weight=2", "--oversample", "--export"],
+        "--loss=SoftFBeta --beta=2 --threshold 0.3 0.5 --class-weight=2 --oversample --export --tensorboard".split(),
         rf"at 0\.5 +{NUMBER}",
-        ["runs/train_mlp/*/epochs.csv", "runs/train_mlp/*/*.png", "saved_models/*/1/saved_model.pb"],
+        [
+            "runs/train_mlp/*/epochs.csv",
+            "runs/train_mlp/*/*.png",
+            "runs/train_mlp/*/tensorboard/validation/*",
+            "saved_models/*/1/saved_model.pb",
+        ],
     ),
     "train_tiny_darknet": (
         [],
