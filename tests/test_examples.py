@@ -42,7 +42,17 @@ EXPECTED = {
     "segmentation": ([], rf"SoftJaccard, at 0\.5 +{NUMBER}", ["runs/segmentation/masks.png"]),
     "serve": (["--model", str(ROOT / "saved_models/example_classifier")], rf'"probability": \[{NUMBER}', []),
     "train_mlp": (
-        "--loss=SoftFBeta --beta=2 --threshold 0.3 0.5 --class-weight=2 --oversample --export --tensorboard".split(),
+        [
+            "--loss=SoftFBeta",
+            "--beta=2",
+            "--threshold",
+            "0.3",
+            "0.5",
+            "--class-weight=2",
+            "--oversample",
+            "--export",
+            "--tensorboard",
+        ],
         rf"at 0\.5 +{NUMBER}",
         [
             "runs/train_mlp/*/epochs.csv",
