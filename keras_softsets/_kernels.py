@@ -31,7 +31,7 @@ Sums = Callable[[Tensor, Tensor, Tensor | None], tuple[Tensor, Tensor]]  # cells
 Gradient = Callable[[Tensor, Tensor, Tensor | None, Tensor, Tensor], Tensor]
 
 _BLOCK = 2**13  # elements whose bins are counted at a time: 32 KB for each array
-_GPU_BLOCK = 2**18  # a GPU waits for the start of each block, and has room; more would make float32 sums long
+_GPU_BLOCK = 2**16  # a GPU waits at the start of each block; still larger ones would lose digits in float32 sums
 _SLICES = 8
 _SCATTER_LANES = 8  # neighbours in the same bin would wait for each other
 _MOST_COMPARISONS = 64

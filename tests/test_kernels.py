@@ -143,6 +143,14 @@ def test_exact_with_weights_over_several_blocks(name, classes):
         check(heaviside, thresholds, *batch(BLOCKS, classes, soft, weighted=True))
 
 
+@pytest.mark.parametrize("name", ["linear, 9", "sigmoid, 9"])
+def test_exact_in_blocks_as_large_as_on_a_gpu(name, monkeypatch):
+    monkeypatch.setattr(_kernels, "_room", lambda: _kernels._GPU_BLOCK)
+    heaviside, thresholds = ALL[name]
+    thresholds = (*thresholds, 0.45)  # a configuration of its own: kernels are kept
+    check(heaviside, thresholds, *batch(2 * _kernels._GPU_BLOCK + 3, weighted=True))
+
+
 def test_loss_and_its_gradient_are_those_of_the_definition():
     y, p, w = batch(BLOCKS, weighted=True)
     (tp, fp, fn, _), _ = transcription(LinearHeaviside(), y, p, w, NINE, np.zeros((4, 9, 1)))
