@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test test-slow lint bench docs clean
 .DELETE_ON_ERROR:
 
 $(BIN)/python:
@@ -28,6 +28,9 @@ demo: $(VENV)/.demo  ## train, compare, plot, export
 
 test: lint  ## linters and the whole test suite
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+test-slow: $(VENV)/.dev  ## what takes minutes: eight devices, half precision compiled, pictures
+	$(BIN)/python -m pytest -n 2 -m slow
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

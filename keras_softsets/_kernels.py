@@ -112,7 +112,11 @@ def _blocks(x: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _room() -> int:
-    return _GPU_BLOCK if tf.config.list_physical_devices("GPU") else _BLOCK
+    return _GPU_BLOCK if _on_gpu() else _BLOCK
+
+
+def _on_gpu() -> bool:
+    return bool(tf.config.list_physical_devices("GPU"))
 
 
 def _rows(arrays: Sequence[Tensor | None], start: Tensor, size: Tensor) -> list[Tensor | None]:
@@ -167,10 +171,11 @@ def _sum_products(
     h: Callable[[Tensor], Tensor], thresholds: int, most: int, y: Tensor, p: Tensor, w: Tensor | None
 ) -> Tensor:
     """Multiplies h of each block, (thresholds, samples, classes), with its labels; joins the short sums in float64."""
+    dtype = tf.float64 if _on_gpu() else tf.float32  # GPUs round the factors of a float32 product to ten bits (TF32)
 
     def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
-        inside = h(p)
-        labels = [label if w is None else w * label for label in (y, 1 - y)]
+        inside = tf.cast(h(p), dtype)
+        labels = [tf.cast(label if w is None else w * label, dtype) for label in (y, 1 - y)]
         cells = [tf.einsum("tnc,nc->tc", x, label) for x in (inside, 1 - inside) for label in labels]
         return [state[0] + tf.cast(tf.stack(cells), tf.float64)]
 
@@ -207,9 +212,10 @@ def _binned(pieces: Pieces) -> tuple[Sums, Gradient]:
 
     def gradient(y: Tensor, p: Tensor, w: Tensor | None, hard: Tensor, upstream: Tensor) -> Tensor:
         size = 2 * intervals + 1
-        # Label by label: for one class these are products with a vector, which start no threads.
-        table = [tf.transpose(x) @ tf.constant(places, tf.float32) for x in tf.unstack(upstream)]
-        table = tf.reshape(tf.stack(table, 1), [-1])  # (classes, label, places)
+        # Label by label: for one class these are products with a vector, which start no threads. In float64, because
+        # GPUs round the factors of a float32 product to ten bits (TF32).
+        table = [tf.transpose(x) @ places for x in tf.unstack(tf.cast(upstream, tf.float64))]
+        table = tf.reshape(tf.cast(tf.stack(table, 1), tf.float32), [-1])  # (classes, label, places)
         place = find.place(p) + 2 * size * tf.range(tf.shape(p)[1])
         return tf.cond(
             hard,

@@ -67,7 +67,9 @@ def test_table_has_the_papers_numbers(name, data_dir):
     np.testing.assert_allclose(sorted_columns(other), sorted_columns(splits), atol=1e-4)
 
 
-@pytest.mark.parametrize(("name", "share"), [("cifar10_transportation", 0.4), ("cifar10_frog", 0.1)])
+@pytest.mark.parametrize(
+    ("name", "share"), [pytest.param("cifar10_transportation", 0.4, marks=pytest.mark.slow), ("cifar10_frog", 0.1)]
+)
 def test_cifar10_has_the_papers_numbers(name, share, data_dir):
     splits = datasets.load(name, data_dir=data_dir)
     assert counts(splits) == [(40_000, 40_000 * share), (10_000, 10_000 * share), (10_000, 10_000 * share)]

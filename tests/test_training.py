@@ -47,8 +47,17 @@ def one_branch_for_each(losses):
     return keras.Model(inputs, outputs)
 
 
-@pytest.mark.parametrize("policy", ["float32", "mixed_float16", "mixed_bfloat16"])
-@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize(
+    ("policy", "jit_compile"),
+    [
+        ("float32", False),
+        ("float32", True),
+        ("mixed_float16", False),
+        ("mixed_bfloat16", False),
+        pytest.param("mixed_float16", True, marks=pytest.mark.slow),
+        pytest.param("mixed_bfloat16", True, marks=pytest.mark.slow),
+    ],
+)
 def test_every_loss_trains(policy, jit_compile):
     keras.config.set_dtype_policy(policy)
     x, y = blobs()
