@@ -97,7 +97,7 @@ def largest_difference(found, condition, key, label="many"):
 # ------------------------------------------------------------------------------------ every named loss, twenty steps
 
 
-@pytest.mark.parametrize("devices", [2, 4, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("devices", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (4, 8))])
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_every_loss_trains_as_on_one_device(numbers, condition, devices):
     found = numbers("replicas_train", devices)
