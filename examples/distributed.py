@@ -2,10 +2,14 @@
 
     python examples/distributed.py                        # all GPUs, or two logical CPU devices
     python examples/distributed.py --devices 4 --check    # and the difference to a single device
+    python examples/distributed.py --data mammography     # real data
 
 The loss is that of the global batch: the cells are summed over devices before the score. With --check the model is
 trained once more on one device, on the same batches from the same start, and losses and weights are compared. The model
 has no dropout, because dropout draws other random numbers on each device.
+
+Devices add in another order, and such differences of rounding grow with the steps: on adult the losses agree to six
+digits for two epochs and to 0.004 over ten. One device does the same when its first weights are changed by 1e-7.
 """
 
 import argparse
@@ -18,16 +22,16 @@ import numpy as np
 import tensorflow as tf
 
 import keras_softsets
-from keras_softsets import metrics, models
-
-FEATURES = 8
+from keras_softsets import datasets, metrics, models
 
 
-def table(samples, seed=0):
-    """Features and labels, about one positive in ten; put your own data here."""
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(samples, FEATURES)).astype("float32")
-    hidden = x[:, 0] * x[:, 1] + x[:, 2] + 0.5 * rng.normal(size=samples)
+def table(args):
+    """Features and labels, generated with about one positive in ten unless --data names some; or put in your own."""
+    if args.data:
+        return datasets.load(args.data, seed=args.seed).train
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(args.samples, 8)).astype("float32")
+    hidden = x[:, 0] * x[:, 1] + x[:, 2] + 0.5 * rng.normal(size=args.samples)
     return x, (hidden > np.quantile(hidden, 0.9)).astype("float32")
 
 
@@ -48,7 +52,7 @@ def train(strategy, data, args):
     """Returns the loss of each epoch and the weights; nothing in here but `scope` knows of devices."""
     keras.utils.set_random_seed(args.seed)  # the same start, and the same order of the data
     with strategy.scope():
-        model = models.mlp(FEATURES, dropout=0.0)
+        model = models.mlp(data[0].shape[1], dropout=0.0)
         model.compile(keras.optimizers.Adam(args.learning_rate), keras_softsets.SoftF1(), metrics=[metrics.F1()])
     shown = keras.callbacks.LambdaCallback(
         on_epoch_end=lambda epoch, logs: print(
@@ -64,6 +68,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--devices", type=int, help="GPUs, or CPU devices where there is none (default: all, or 2)")
     parser.add_argument("--check", action="store_true", help="train on one device, too, and compare")
+    parser.add_argument("--data", help="a tabular data set (default: a generated table)")
     parser.add_argument("--samples", type=int, default=20000, help="of the generated table (default: 20000)")
     parser.add_argument("--batch-size", type=int, default=1024, help="of all devices together (default: 1024)")
     parser.add_argument("--epochs", type=int, default=10, help="(default: 10)")
@@ -74,9 +79,9 @@ def main():
     if args.devices is not None and args.devices < 1:
         parser.error(f"--devices must be at least 1. Received: {args.devices}")
     if args.smoke:
-        args.samples, args.batch_size, args.epochs = 1000, 256, 2
+        args.data, args.samples, args.batch_size, args.epochs = None, 1000, 256, 2
 
-    strategy, data = mirrored(args.devices), table(args.samples)
+    strategy, data = mirrored(args.devices), table(args)
     print(f"{strategy.num_replicas_in_sync} replicas on {', '.join(strategy.extended.worker_devices)}")
     losses, weights = train(strategy, data, args)
     if args.check:

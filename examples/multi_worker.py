@@ -1,6 +1,7 @@
 """Past one machine: MultiWorkerMirroredStrategy, the loss of the global batch, and a job that survives its workers.
 
-    python examples/multi_worker.py --local 2    # a trial: two workers on this machine
+    python examples/multi_worker.py --local 2                       # a trial: two workers on this machine
+    python examples/multi_worker.py --local 2 --data mammography    # on real data
 
     # on host0, and on host1 with "index": 1
     export TF_CONFIG='{"cluster": {"worker": ["host0:12345", "host1:12345"]}, "task": {"type": "worker", "index": 0}}'
@@ -29,9 +30,7 @@ import numpy as np
 import tensorflow as tf
 
 import keras_softsets
-from keras_softsets import metrics, models
-
-FEATURES = 8
+from keras_softsets import datasets, metrics, models
 
 
 def start_local(count):
@@ -58,11 +57,13 @@ def start_local(count):
             worker.wait()
 
 
-def table(samples, seed=0):
-    """Features and labels, about one positive in ten; put your own data here, the same on every worker."""
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(samples, FEATURES)).astype("float32")
-    hidden = x[:, 0] * x[:, 1] + x[:, 2] + 0.5 * rng.normal(size=samples)
+def table(args):
+    """Features and labels, generated unless --data names some; or put in your own, the same on every worker."""
+    if args.data:
+        return datasets.load(args.data, seed=args.seed).train
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(args.samples, 8)).astype("float32")
+    hidden = x[:, 0] * x[:, 1] + x[:, 2] + 0.5 * rng.normal(size=args.samples)
     return x, (hidden > np.quantile(hidden, 0.9)).astype("float32")
 
 
@@ -87,7 +88,7 @@ def make_step(strategy, model, optimizer, loss, metric):
         metric.update_state(y, probabilities)
         return value
 
-    @tf.function
+    @tf.function(autograph=False)  # there is nothing to convert, and TensorFlow would warn of its own code
     def step(iterator):
         # The batch is taken in here. Outside, a worker whose last batch has a new size would trace the step again while
         # the others do not, and they would wait for each other for ever.
@@ -103,17 +104,17 @@ def is_chief(resolver):
 
 
 def check_same_epoch(strategy, epoch):
-    mean = strategy.reduce("MEAN", strategy.run(lambda: tf.constant(float(epoch))), axis=None)
+    mean = strategy.reduce("MEAN", strategy.run(tf.function(lambda: tf.constant(float(epoch)))), axis=None)
     if float(mean) != epoch:
         raise SystemExit(f"--directory must be one that all workers see. Received: {epoch} finished epochs here only")
 
 
 def train(args):
     strategy = tf.distribute.MultiWorkerMirroredStrategy()  # first of all: it starts the connections
-    chief, data = is_chief(strategy.cluster_resolver), table(args.samples)
+    chief, data = is_chief(strategy.cluster_resolver), table(args)
     keras.utils.set_random_seed(args.seed)
     with strategy.scope():
-        model = models.mlp(FEATURES, dropout=0.0)
+        model = models.mlp(data[0].shape[1], dropout=0.0)
         optimizer = keras.optimizers.Adam(args.learning_rate)
         optimizer.build(model.trainable_variables)
         metric = metrics.F1()
@@ -123,7 +124,7 @@ def train(args):
     checkpoint = tf.train.Checkpoint(model=model, optimizer=optimizer, finished=finished)
     manager = tf.train.CheckpointManager(checkpoint, str(args.directory), max_to_keep=2)
     checkpoint.restore(manager.latest_checkpoint)
-    start, steps = int(finished.numpy()), math.ceil(args.samples / args.batch_size)
+    start, steps = int(finished.numpy()), math.ceil(len(data[0]) / args.batch_size)
     check_same_epoch(strategy, start)
     if chief:
         print(f"{strategy.num_replicas_in_sync} replicas, going on after epoch {start} of {args.epochs}", flush=True)
@@ -145,6 +146,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--local", type=int, default=0, metavar="N", help="start N workers on this machine")
     parser.add_argument("--directory", type=Path, default=Path("runs/multi_worker"), help="for checkpoints and model")
+    parser.add_argument("--data", help="a tabular data set, the same on every worker (default: a generated table)")
     parser.add_argument("--samples", type=int, default=20000, help="of the generated table (default: 20000)")
     parser.add_argument("--batch-size", type=int, default=1024, help="of all workers together (default: 1024)")
     parser.add_argument("--epochs", type=int, default=10, help="(default: 10)")
@@ -153,8 +155,9 @@ def main():
     parser.add_argument("--smoke", action="store_true", help="few data and three epochs, to see that it runs")
     args = parser.parse_args()
     if args.smoke:
-        args.samples, args.batch_size, args.epochs = 1001, 250, 3
+        args.data, args.samples, args.batch_size, args.epochs = None, 1001, 250, 3
     if args.local:
+        table(args)  # prepares the data once, before all workers want to
         sys.exit(start_local(args.local))
     try:
         train(args)

@@ -3,7 +3,8 @@
     python examples/train_tiny_darknet.py --task frog --loss f1 --mixed-precision
 
 Made for GPUs: it uses all it finds. Kill it at any time and run the same command again: training goes on with the epoch
-that was interrupted. On a CPU an epoch takes many minutes; --steps makes epochs shorter.
+that was interrupted. On a CPU an epoch takes minutes; --steps makes epochs shorter, and TF_ENABLE_ONEDNN_OPTS=1 in the
+environment may help (0.22 instead of 0.50 seconds a batch on one core of an AMD EPYC).
 """
 
 import argparse
