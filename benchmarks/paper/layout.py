@@ -29,6 +29,7 @@ COLUMNS = {
     "auroc": "true AUROC",
     "auprc": "AUPRC",
     "best_epoch": "best epoch",
+    "epochs": "epochs trained",
 }
 
 
@@ -169,7 +170,7 @@ LAYOUT = (
             _row("Dice on logits", "dice_logits", "logits"),
             _row("Dice on probabilities", "dice"),
         ),
-        ("mean_f1", "mean_accuracy", "f1_at_half", "best_epoch"),
+        ("mean_f1", "mean_accuracy", "f1_at_half", "f1_tuned", "auroc", "epochs"),
     ),
 )
 
