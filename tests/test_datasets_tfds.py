@@ -1,5 +1,6 @@
 """TFDS's own checks of a builder, `tfds.testing.DatasetBuilderTestCase`, for every one of ours."""
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,9 @@ class BuilderCase(tfds.testing.DatasetBuilderTestCase):
     @classmethod
     def setUpClass(cls):
         cls.patch = pytest.MonkeyPatch()
-        cls.EXAMPLE_DIR = cls.enterClassContext(tfds.testing.tmp_dir())
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.EXAMPLE_DIR = folder.name
         name = cls.DATASET_CLASS.name
         if name in MADE_UP:
             expect_made_up(cls.patch, name)
