@@ -19,7 +19,10 @@ Tensor = Any  # keras.ops accepts and returns backend tensors, which carry no us
 
 
 class Samples(NamedTuple):
-    """One batch as float32 tensors of shape (samples, classes); `weight` is None where everything counts once."""
+    """One batch as float32 tensors of shape (samples, classes); `weight` is None where everything counts once.
+
+    The kernels clip probabilities to [0, 1] and ignore what has the weight 0; here that would take passes of its own.
+    """
 
     label: Tensor
     probability: Tensor
@@ -34,7 +37,7 @@ def as_samples(
     mask: Tensor | None = None,
     from_logits: bool = False,
 ) -> Samples:
-    """Flattens all leading axes into samples, merges mask and weights, and clips probabilities to [0, 1].
+    """Flattens all leading axes into samples, and merges mask and weights.
 
     Args:
         y_true: Labels in [0, 1], of the shape of `y_pred` up to a trailing axis of length 1.
@@ -53,12 +56,10 @@ def as_samples(
     if mask is not None:
         mask = _broadcast(_tensor(mask), predictions, shape, "mask")
         weight = mask if weight is None else weight * mask
-    if weight is not None:
-        # Weight 0 is absence: a NaN or a label such as -1 under it must not leave a trace (NaN * 0 is NaN).
-        counts = ops.not_equal(weight, 0.0)
-        labels = ops.where(counts, labels, ops.zeros_like(labels))
-        predictions = ops.where(counts, predictions, ops.zeros_like(predictions))
-    probabilities = ops.sigmoid(predictions) if from_logits else ops.clip(predictions, 0.0, 1.0)
+    if from_logits and weight is not None:
+        # The kernel leaves samples of weight 0 out, but the slope of a sigmoid at NaN is NaN, and NaN * 0 as well.
+        predictions = ops.where(ops.not_equal(weight, 0.0), predictions, ops.zeros_like(predictions))
+    probabilities = ops.sigmoid(predictions) if from_logits else predictions
     return Samples(*(None if x is None else _two_axes(x, shape[-1]) for x in (labels, probabilities, weight)))
 
 

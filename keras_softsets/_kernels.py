@@ -69,12 +69,20 @@ def _differentiable(sums: Sums, gradient: Gradient) -> Callable[..., Tensor]:
         def backward(upstream: Tensor) -> tuple[Tensor | None, ...]:
             tp, fp, fn, tn = tf.unstack(tf.cast(upstream, tf.float32))
             dp = gradient(y, p, w, hard, tf.stack([fp - tn, tp - fn]))  # (label, thresholds, classes)
+            dp = tf.where((p < 0) | (p > 1), 0.0, dp)
             dp = dp if w is None else dp * w
             return (None, dp, None)[: len(arrays)]
 
         return totals, backward
 
     return cells
+
+
+def _counted(y: Tensor, p: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Labels, and probabilities clipped to [0, 1]; weight 0 is absence, of a NaN or of a label such as -1, too."""
+    if w is not None:
+        y, p = (tf.where(tf.equal(w, 0.0), 0.0, x) for x in (y, p))
+    return y, tf.clip_by_value(p, 0.0, 1.0)
 
 
 # ---------------------------------------------------------------------------------------------------------- blocks
@@ -133,7 +141,7 @@ def _direct(heaviside: Heaviside, thresholds: Sequence[float]) -> tuple[Sums, Gr
 
     def sums(y: Tensor, p: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor]:
         if len(thresholds) == 1:
-            cells = _sum_slices(lambda y, p, w: _memberships(y, heaviside(p, at), w), y, p, w)
+            cells = _sum_slices(lambda y, p, w: _memberships(heaviside, thresholds[0], y, p, w), y, p, w)
         else:
             cells = _sum_products(lambda p: heaviside(p, at), len(thresholds), most, y, p, w)
         return cells, tf.constant(False)  # nothing depends on the labels' kind
@@ -141,18 +149,21 @@ def _direct(heaviside: Heaviside, thresholds: Sequence[float]) -> tuple[Sums, Gr
     def gradient(y: Tensor, p: Tensor, w: Tensor | None, hard: Tensor, upstream: Tensor) -> Tensor:
         negative, positive = tf.unstack(upstream[:, 0] if len(thresholds) == 1 else upstream[:, :, None])
 
-        def slope(y: Tensor, p: Tensor) -> Tensor:
+        def slope(y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
+            y, p = _counted(y, p, w)
             with tf.GradientTape() as tape:
                 tape.watch(p)
                 h = heaviside(p, at)
             return tape.gradient(h, p, negative + y * (positive - negative), unconnected_gradients="zero")
 
-        return slope(y, p) if len(thresholds) == 1 else _map(slope, most, y, p)
+        return slope(y, p, w) if len(thresholds) == 1 else _map(slope, most, y, p, w)
 
     return sums, gradient
 
 
-def _memberships(y: Tensor, h: Tensor, w: Tensor | None) -> list[Tensor]:
+def _memberships(heaviside: Heaviside, at: float, y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
+    y, p = _counted(y, p, w)
+    h = heaviside(p, at)
     labels = [y, 1 - y] if w is None else [w * y, w - w * y]
     tp, fp = (label * h for label in labels)
     return [tp, fp, labels[0] - tp, labels[1] - fp]
@@ -174,6 +185,7 @@ def _sum_products(
     dtype = tf.float64 if _on_gpu() else tf.float32  # GPUs round the factors of a float32 product to ten bits (TF32)
 
     def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
+        y, p = _counted(y, p, w)
         inside = tf.cast(h(p), dtype)
         labels = [tf.cast(label if w is None else w * label, dtype) for label in (y, 1 - y)]
         cells = [tf.einsum("tnc,nc->tc", x, label) for x in (inside, 1 - inside) for label in labels]
@@ -199,6 +211,7 @@ def _binned(pieces: Pieces) -> tuple[Sums, Gradient]:
 
     def sums(y: Tensor, p: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor]:
         def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
+            y, p = _counted(y, p, w)
             interval = tf.minimum(find.place(p) // 2, intervals - 1) if constant else find.interval(p)
             columns = [tf.ones_like(p)] if constant else find.distances(p, interval)
             columns = columns if w is None else [w * column for column in columns]
@@ -211,6 +224,7 @@ def _binned(pieces: Pieces) -> tuple[Sums, Gradient]:
         return _cells(masses[0] if constant else _on_edges(find.normalized(masses)), values), hard
 
     def gradient(y: Tensor, p: Tensor, w: Tensor | None, hard: Tensor, upstream: Tensor) -> Tensor:
+        y, p = _counted(y, p, w)
         size = 2 * intervals + 1
         # Label by label: for one class these are products with a vector, which start no threads. In float64, because
         # GPUs round the factors of a float32 product to ten bits (TF32).

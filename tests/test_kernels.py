@@ -209,6 +209,22 @@ def test_nan_propagates_and_an_empty_batch_is_zero(name):
     assert gradient.shape == (0, 1)
 
 
+@pytest.mark.parametrize("name", ["linear, 1", "linear, 9", "linear, uneven", "step, 9", "tabulated", "sigmoid, 9"])
+def test_weight_zero_leaves_no_trace_and_probabilities_are_clipped(name):
+    heaviside, thresholds = ALL[name]
+    y, p, w = batch(weighted=True)
+    w[:40], y[:20], p[10:30], p[30] = 0, -1, np.nan, np.inf
+    p[40:50], p[50:60] = -0.25, 1.5
+    upstream = 1.0 + np.arange(4.0)[:, None, None] ** 2
+    cells, gradient = computed(heaviside, y, p, w, thresholds, upstream)
+    y[:40], p[:40] = 0, 0.3
+    expected, slopes = computed(heaviside, y, p.clip(0, 1), w, thresholds, upstream)
+    slopes[40:60] = 0  # beyond 0 and 1, where clipping has no slope
+    assert_exact(cells, expected)
+    assert_exact(gradient, slopes)
+    assert not gradient[:60].any()
+
+
 @pytest.mark.parametrize("name", ["linear, 1", "linear, 9", "step, 9"])
 def test_totals_are_exact_past_2_to_the_24(name):
     heaviside, thresholds = ALL[name]
