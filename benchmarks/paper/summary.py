@@ -24,6 +24,8 @@ class Number(NamedTuple):
 
     def __str__(self) -> str:
         """Returns it as it stands in a table."""
+        if self.mean != self.mean:  # a row without this value, such as the tuned threshold of logits
+            return "-"
         spread = f" ± {self.deviation:.3f}" if self.count > 1 else ""
         text = f"{self.mean:.0f}" if self.mean >= 10 else f"{self.mean:.3f}{spread}"
         return text if self.count == TRIALS else f"{text} (n = {self.count})"
