@@ -141,14 +141,14 @@ def assert_same(found, *prefixes, tolerance=LOSS_TOLERANCE):
         np.testing.assert_allclose(found[f"{name}/many"], found[f"{name}/one"], rtol=0, atol=tolerance, err_msg=name)
 
 
-@pytest.mark.parametrize("devices", [2, 4])
+@pytest.mark.parametrize("devices", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_fit_evaluate_and_predict(used, devices):
     found = used(devices)
     assert_same(found, "fit/loss", "fit/f1", "fit/balanced", "evaluate/loss")
     assert_same(found, "fit/weights", "predict", tolerance=WEIGHT_TOLERANCE)
 
 
-@pytest.mark.parametrize("devices", [2, 4])
+@pytest.mark.parametrize("devices", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_metrics_equal_scikit_learn_on_the_whole_data(used, devices):
     found = used(devices)
     y, w = found["labels/many"][:, 0], found["sample_weights/many"]

@@ -39,21 +39,20 @@ def compiled_model(strategy, loss=None, **options):
         inputs = keras.Input((FEATURES,), name="features")
         outputs = keras.layers.Dense(1, activation="sigmoid", dtype="float32")(keras.layers.Dense(4)(inputs))
         model = keras.Model(inputs, outputs)
-        scores = [metrics.F1(), metrics.MCC(), metrics.AUROC(threshold=NINE), metrics.Confusion()]
-        model.compile(
-            keras.optimizers.Adam(0.05),
-            loss or keras_softsets.SoftF1(),
-            metrics=scores,
-            weighted_metrics=[metrics.BalancedAccuracy()],
-            **options,
-        )
+        model.compile(keras.optimizers.Adam(0.05), loss or keras_softsets.SoftF1(), **options)
     return model
+
+
+def scores(strategy):
+    with strategy.scope():
+        plain = [metrics.F1(), metrics.MCC(), metrics.AUROC(threshold=NINE), metrics.Confusion()]
+        return {"metrics": plain, "weighted_metrics": [metrics.BalancedAccuracy()]}
 
 
 def fit(strategy, label):
     """Two epochs; what they report, evaluate and predict, and the model as a file."""
     x, y, w = data()
-    model = compiled_model(strategy)
+    model = compiled_model(strategy, **scores(strategy))
     history = model.fit(x, y, BATCH, epochs=2, sample_weight=w, shuffle=False, verbose=0).history
     found = {f"fit/{name}": history[name] for name in ("loss", "f1", "balanced_accuracy")}
     found |= {f"fit/weights/{k}": value for k, value in enumerate(model.get_weights())}
