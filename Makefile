@@ -29,7 +29,7 @@ demo: $(VENV)/.demo  ## train, compare, plot, export
 test: lint  ## linters and the whole test suite
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-test-slow: $(VENV)/.dev  ## what takes minutes: four and eight devices, half precision compiled, pictures
+test-slow: $(VENV)/.dev  ## what takes minutes: four and eight devices, more of half precision, large data sets
 	$(BIN)/python -m pytest -n 2 -m slow
 
 lint: $(VENV)/.dev

@@ -26,7 +26,8 @@ def run(script, *arguments):
     return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
 
 
-@pytest.mark.parametrize("script", ["loss_speed", pytest.param("fit_speed", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("script", ["loss_speed", "fit_speed"])
 def test_quick_run_writes_json_and_a_page(script, tmp_path):
     assert "Results are in" in run(f"{script}.py", "--quick", "--output", str(tmp_path))
     results = json.loads((tmp_path / f"{script}.json").read_text())

@@ -42,7 +42,10 @@ def sorted_columns(splits):
     return np.concatenate([np.sort(x[y == label], axis=0) for label in (0, 1)])
 
 
-@pytest.mark.parametrize("name", TABLES)
+SLOW = {"creditcard_fraud": pytest.mark.slow}  # 284,807 rows through TFDS
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=SLOW.get(name, ())) for name in TABLES])
 def test_table_has_the_papers_numbers(name, data_dir):
     load = functools.partial(datasets.load, name, data_dir=data_dir)
     size, positives, features, parts = TABLES[name]
@@ -67,9 +70,8 @@ def test_table_has_the_papers_numbers(name, data_dir):
     np.testing.assert_allclose(sorted_columns(other), sorted_columns(splits), atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("name", "share"), [pytest.param("cifar10_transportation", 0.4, marks=pytest.mark.slow), ("cifar10_frog", 0.1)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "share"), [("cifar10_transportation", 0.4), ("cifar10_frog", 0.1)])
 def test_cifar10_has_the_papers_numbers(name, share, data_dir):
     splits = datasets.load(name, data_dir=data_dir)
     assert counts(splits) == [(40_000, 40_000 * share), (10_000, 10_000 * share), (10_000, 10_000 * share)]

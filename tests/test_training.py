@@ -53,7 +53,7 @@ def one_branch_for_each(losses):
         ("float32", False),
         ("float32", True),
         ("mixed_float16", False),
-        ("mixed_bfloat16", False),
+        pytest.param("mixed_bfloat16", False, marks=pytest.mark.slow),
         pytest.param("mixed_float16", True, marks=pytest.mark.slow),
         pytest.param("mixed_bfloat16", True, marks=pytest.mark.slow),
     ],
