@@ -21,7 +21,7 @@ def torch_btg(arrays: list[np.ndarray]) -> Callable[[], Any] | None:
             from torch_btg.loss import fb_loss
     except ImportError:
         return None
-    torch.Tensor.cuda = lambda self, *_, **__: self  # type: ignore[method-assign]
+    torch.Tensor.cuda = lambda self, *_, **__: self  # type: ignore[method-assign]  # replaced on purpose, see above
     loss = fb_loss()
     y, p = (torch.tensor(x[:, 0]) for x in arrays[:2])
     p.requires_grad_()
@@ -43,7 +43,7 @@ def ap_perf(arrays: list[np.ndarray]) -> Callable[[], Any] | None:
     except ImportError:
         return None
 
-    class F1(PerformanceMetric):  # type: ignore[misc]
+    class F1(PerformanceMetric):  # type: ignore[misc]  # the package has no types
         def define(self, C: Any) -> Any:
             return 2 * C.tp / (C.ap + C.pp)
 

@@ -135,7 +135,7 @@ def test_exact_at_random_at_break_points_and_beside_them(name):
     check(heaviside, thresholds, (0.3 + 0.5 * y).astype("float32"), p)
 
 
-@pytest.mark.parametrize("name", ["linear, 1", "linear, 9", "step, 9", "sigmoid, 9"])
+@pytest.mark.parametrize("name", ["linear, 1", "linear, 9", "linear, uneven", "step, 9", "tabulated", "sigmoid, 9"])
 @pytest.mark.parametrize("classes", [1, 3])
 def test_exact_with_weights_over_several_blocks(name, classes):
     heaviside, thresholds = ALL[name]
