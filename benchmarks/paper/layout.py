@@ -174,8 +174,10 @@ LAYOUT = (
     ),
 )
 
-# Why a row may be empty; anything else is only waiting for its turn.
+# Why a row may have fewer than ten trials; anything else is only waiting for its turn.
 REASONS = {
-    "adversarial_f1": "AP-Perf needs 0.14 s of one core for a batch of 20; forty trials of ten minutes come last",
-    "cifar10": "Tiny Darknet needs a GPU, or hours on two cores for a few epochs, which come last",
+    "adversarial_f1": "The adversarial F1 has as many trials as n says, of ten minutes of one core each: AP-Perf needs "
+    "0.14 s for a batch of 20. `python -m benchmarks.paper --table adversarial` runs all ten.",
+    "cifar10": "Rows have as many trials as n says, of 15 minutes of processor time each: that is what two cores do in "
+    "75 minutes. On a GPU `python -m benchmarks.paper --table cifar10` runs the full protocol.",
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.paper import environment, store
 from benchmarks.paper.claims import claims
-from benchmarks.paper.configurations import IMAGES, Configuration
+from benchmarks.paper.configurations import IMAGES, TRIALS, Configuration
 from benchmarks.paper.layout import COLUMNS, DATASETS, LAYOUT, REASONS, Row, Table
 from benchmarks.paper.summary import measured, published
 from benchmarks.paper.timing import timing_section
@@ -51,7 +51,7 @@ def _section(table: Table, folder: Path) -> str:
     missing = [
         text for dataset in table.datasets for row in table.rows for text in _missing(table, dataset, row, folder)
     ]
-    return "\n".join(parts + ([*dict.fromkeys(missing), ""] if missing else []))
+    return "\n".join(parts + ([f"- {text}" for text in dict.fromkeys(missing)] + [""] if missing else []))
 
 
 def _line(table: Table, dataset: str, row: Row, folder: Path) -> list[str]:
@@ -75,13 +75,12 @@ def configuration_of(table: Table, dataset: str, row: Row) -> Configuration:
 
 def _missing(table: Table, dataset: str, row: Row, folder: Path) -> list[str]:
     configuration = configuration_of(table, dataset, row)
-    if not store.missing_trials(configuration, 10, folder):
+    if not store.missing_trials(configuration, TRIALS, folder):
         return []
-    reason = REASONS.get("cifar10" if dataset in IMAGES else row.loss, "its turn in the queue has not come")
+    reason = REASONS.get("cifar10" if dataset in IMAGES else row.loss)
     name = "batch" if table.name.startswith("batch") else "1" if table.name == "more" else table.name
-    name = "adversarial" if row.loss == "adversarial_f1" else name
     command = f"`python -m benchmarks.paper --table {name} --dataset {dataset} --loss {row.loss}`"
-    return [f"- Not all trials of {row.label} on {DATASETS[dataset]} have run: {reason}. {command}"]
+    return [reason or f"Not all trials of {row.label} on {DATASETS[dataset]} have run: {command}"]
 
 
 def markdown(header: list[str], rows: list) -> str:

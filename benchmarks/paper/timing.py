@@ -10,7 +10,10 @@ from benchmarks.paper import store, summary
 from benchmarks.paper.configurations import TABULAR, Configuration
 from benchmarks.paper.layout import DATASETS
 
-_HEADER = "| data set | soft F1, seconds a trial | epochs | adversarial F1, seconds a trial | epochs |"
+_HEADER = (
+    "| data set | soft F1, seconds a trial | epochs | seconds an epoch"
+    " | adversarial F1, seconds a trial | epochs | seconds an epoch |"
+)
 
 
 def timing_section(folder: Path = store.FOLDER) -> str:
@@ -22,14 +25,22 @@ def timing_section(folder: Path = store.FOLDER) -> str:
         "a machine that others used at the same time. The adversarial F1 is stopped by the clock, see its rows.",
         "",
     ]
-    lines += [_HEADER, "| --- | --- | --- | --- | --- |"]
+    lines += [_HEADER, "|" + " --- |" * 7]
     for dataset in TABULAR:
         cells = [_median(Configuration(dataset, loss), folder) for loss in ("f1_linear", "adversarial_f1")]
         lines.append(f"| {DATASETS[dataset]} | {' | '.join(' | '.join(cell) for cell in cells)} |")
     return "\n".join([*lines, ""])
 
 
-def _median(configuration: Configuration, folder: Path) -> tuple[str, str]:
-    columns = (summary.values(configuration, "probabilities", name, folder) for name in ("seconds", "epochs"))
-    medians = [f"{np.median(list(column.values())):.0f}" if column else "not run" for column in columns]
-    return medians[0], medians[1]
+def _median(configuration: Configuration, folder: Path) -> list[str]:
+    seconds, epochs = (
+        np.array(list(summary.values(configuration, "probabilities", name, folder).values()))
+        for name in ("seconds", "epochs")
+    )
+    if not seconds.size:
+        return ["not run"] * 3
+    return [_short(np.median(values)) for values in (seconds, epochs, seconds / epochs)]
+
+
+def _short(number: float) -> str:
+    return f"{number:.0f}" if number >= 100 else f"{number:.3g}"
