@@ -86,7 +86,7 @@ def test_scores_do_not_depend_on_the_scale_of_the_weights(rng):
 
 def test_identities(rng):
     cells = random_cells(rng)
-    close = lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-10)  # noqa: E731
+    close = lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-10)
     close(scores.f1(cells), scores.f_beta(cells, beta=1))
     close(scores.f1(cells), scores.tversky(cells))
     close(scores.jaccard(cells), scores.tversky(cells, alpha=1, beta=1))
@@ -100,7 +100,7 @@ def test_areas_of_perfect_constant_and_reversed_rankings(rng):
     y = (rng.random(400) < 0.2).astype("float32")
     thresholds = [k / 100 for k in range(1, 100)]
     for heaviside in ("step", "linear"):
-        at = lambda p, h=heaviside: confusion_matrix(y, p, threshold=thresholds, heaviside=h)  # noqa: E731
+        at = lambda p, h=heaviside: confusion_matrix(y, p, threshold=thresholds, heaviside=h)
         assert float(scores.roc_auc(at(y))[0]) == pytest.approx(1)
         assert float(scores.pr_auc(at(y))[0]) == pytest.approx(1)
         assert float(scores.roc_auc(at(1 - y))[0]) == pytest.approx(0, abs=1e-6)

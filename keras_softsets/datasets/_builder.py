@@ -20,6 +20,8 @@ from keras_softsets.datasets._tables import Table, TableSource, check_tables
 _PAPER = "https://arxiv.org/abs/2009.01367"
 Example = tuple[int, dict[str, Any]]
 
+# "call-arg" below: TFDS is untyped, so mypy does not know the class argument `skip_registration`.
+
 
 class RawDirBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):  # type: ignore[call-arg]
     """A builder that reads raw files from `raw_dir`, or else downloads them.

@@ -25,7 +25,7 @@ import tensorflow as tf
 traced = tf.function
 tf.function = lambda *args, jit_compile=None, **options: traced(*args, **options)
 
-from keras_softsets import _replicas, losses  # noqa: E402
+from keras_softsets import _replicas, losses  # noqa: E402 - after tf.function is replaced
 
 STEPS, BATCH, FEATURES, POSITIVES = 20, 48, 3, 5
 LOSSES = losses.NamedLoss.__subclasses__()
