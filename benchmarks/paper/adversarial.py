@@ -19,7 +19,7 @@ from ap_perf import MetricLayer, PerformanceMetric
 from benchmarks.paper import evaluation, network
 from benchmarks.paper.data import Trials
 
-MINUTES = 10.0
+MINUTES = 5.0
 BATCH_SIZE = 20
 BATCHES_BETWEEN_CHECKS = 50
 
