@@ -22,7 +22,7 @@ BATCH_SIZE = 128
 LEARNING_RATE = 1e-4
 PATIENCE = 100
 MOST_EPOCHS = 1000
-MINUTES_ON_CPU = 15.0  # ten rows of one trial take two cores 75 minutes
+MINUTES_ON_CPU = 15.0  # ten rows of one trial take two cores 75 minutes, if nobody else uses them
 
 _load = functools.lru_cache(maxsize=1)(lambda name, seed, raw_dir: datasets.load(name, seed=seed, raw_dir=raw_dir))
 
