@@ -10,15 +10,20 @@ from pathlib import Path
 
 FILE = "environment.json"
 _PACKAGES = ("tensorflow", "keras", "keras-softsets", "numpy", "scikit-learn")
+_ADVERSARIAL = ("ap-perf", "torch")  # where they are installed
 
 
 def write(folder: Path) -> None:
     """Writes versions and the machine to `folder`."""
     facts = {"Python": platform.python_version()}
-    facts |= {name: importlib.metadata.version(name) for name in _PACKAGES}
+    facts |= {name: importlib.metadata.version(name) for name in (*_PACKAGES, *filter(_installed, _ADVERSARIAL))}
     facts["machine:"] = f"{os.cpu_count()} CPU cores, {_processor()}, shared with other jobs"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / FILE).write_text(json.dumps(facts, indent=2) + "\n")
+
+
+def _installed(name: str) -> bool:
+    return any(importlib.metadata.distributions(name=name))
 
 
 def _processor() -> str:
