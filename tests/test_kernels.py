@@ -209,7 +209,7 @@ def test_nan_propagates_and_an_empty_batch_is_zero(name):
     assert gradient.shape == (0, 1)
 
 
-@pytest.mark.parametrize("name", ["linear, 1", "linear, 9", "step, 9", "sigmoid, 9"])
+@pytest.mark.parametrize("name", ["linear, 1", "linear, 9", "linear, uneven", "step, 9", "tabulated", "sigmoid, 9"])
 def test_weight_zero_leaves_no_trace_and_probabilities_are_clipped(name):
     heaviside, thresholds = ALL[name]
     y, p, w = batch(weighted=True)

@@ -20,10 +20,8 @@ from keras_softsets.datasets._tables import Table, TableSource, check_tables
 _PAPER = "https://arxiv.org/abs/2009.01367"
 Example = tuple[int, dict[str, Any]]
 
-# "call-arg" below: TFDS is untyped, so mypy does not know the class argument `skip_registration`.
 
-
-class RawDirBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):  # type: ignore[call-arg]
+class RawDirBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):  # type: ignore[call-arg]  # TFDS untyped
     """A builder that reads raw files from `raw_dir`, or else downloads them.
 
     Args:
@@ -57,7 +55,7 @@ class RawDirBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):  #
         )
 
 
-class TableBuilder(RawDirBuilder, skip_registration=True):  # type: ignore[call-arg]
+class TableBuilder(RawDirBuilder, skip_registration=True):  # type: ignore[call-arg]  # TFDS untyped
     """A builder of tables: everything but their source."""
 
     source: ClassVar[TableSource]
@@ -108,7 +106,7 @@ class TableBuilder(RawDirBuilder, skip_registration=True):  # type: ignore[call-
             yield row, {"features": values, "label": label}
 
 
-class Cifar10Builder(RawDirBuilder, skip_registration=True):  # type: ignore[call-arg]
+class Cifar10Builder(RawDirBuilder, skip_registration=True):  # type: ignore[call-arg]  # TFDS untyped
     """A builder of binary pictures from CIFAR-10: everything but the positive classes."""
 
     positive: ClassVar[tuple[str, ...]]
