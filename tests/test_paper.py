@@ -9,7 +9,21 @@ import tensorflow as tf
 from sklearn import metrics
 
 import keras_softsets as kss
-from benchmarks.paper import cifar10, data, engine, evaluation, network, objectives, report, runner, store, summary, svm
+from benchmarks.paper import (
+    cifar10,
+    claims,
+    data,
+    engine,
+    evaluation,
+    network,
+    objectives,
+    report,
+    runner,
+    store,
+    summary,
+    svm,
+    timing,
+)
 from benchmarks.paper.configurations import TABLES, Configuration, configurations
 from benchmarks.paper.layout import LAYOUT
 from keras_softsets import models
@@ -342,6 +356,18 @@ def test_differences_are_paired(tmp_path):
     gap = summary.difference(left, right, ("mean_f1", "mean_f1"), tmp_path)
     np.testing.assert_allclose([gap.mean, gap.deviation, gap.count], [0.15, np.std([0.1, 0.2], ddof=1), 2])
     assert str(summary.measured(left, "probabilities", "mean_f1", tmp_path)) == "0.700 ± 0.283 (n = 2)"
+
+
+def test_one_trial_decides_nothing_and_half_an_epoch_is_not_rounded_away(tmp_path):
+    row = {"trial": 0, "reading": "probabilities"}
+    row |= dict.fromkeys(("f1_at_half", "f1_tuned", "auroc", "mean_precision", "mean_recall"), 0.5)
+    for loss, score in (("f1_linear", 0.9), ("bce", 0.1)):
+        store.add(Configuration("cifar10_frog", loss), [row | {"mean_f1": score}], tmp_path)
+    verdicts = {verdict for name, _, _, verdict in claims.claims(tmp_path) if "BCE" in name}
+    assert verdicts == {"undecided (one trial)"}
+    adversarial = [{"trial": 0, "reading": "probabilities", "seconds": 300, "epochs": 0.4}]
+    store.add(Configuration("adult", "adversarial_f1"), adversarial, tmp_path)
+    assert "| Adult | not run | not run | not run | 300 | 0.4 | 750 |" in timing.timing_section(tmp_path)
 
 
 @pytest.mark.parametrize("loss", ["f1_linear", "dice_logits"])
