@@ -185,7 +185,7 @@ LAYOUT = (
 # Why a row may have fewer than ten trials; anything else is only waiting for its turn.
 REASONS = {
     "adversarial_f1": "The adversarial F1 has as many trials as n says, of five minutes of one core each: AP-Perf "
-    "needs 0.14 s for a batch of 20. `python -m benchmarks.paper --table adversarial` runs all ten.",
+    "needs 0.1 s for a batch of 20. `python -m benchmarks.paper --table adversarial` runs all ten.",
     "cifar10": "Rows have as many trials as n says, of 15 minutes of processor time each: ten of them took two cores "
     "of a shared machine 99 minutes. On a GPU `python -m benchmarks.paper --table cifar10` runs the full protocol.",
 }
