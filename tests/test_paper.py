@@ -14,6 +14,7 @@ from benchmarks.paper import (
     claims,
     data,
     engine,
+    epochs,
     evaluation,
     network,
     objectives,
@@ -370,14 +371,24 @@ def test_one_trial_decides_nothing_and_half_an_epoch_is_not_rounded_away(tmp_pat
     assert "| Adult | not run | not run | not run | 300 | 0.4 | 750 |" in timing.timing_section(tmp_path)
 
 
-@pytest.mark.parametrize("loss", ["f1_linear", "dice_logits"])
-def test_pictures_are_trained_until_the_clock_says_stop(loss, monkeypatch):
+@pytest.fixture
+def _small_pictures(monkeypatch):
     random = np.random.default_rng(0)
     part = random.normal(size=(24, 32, 32, 3)).astype("float32"), (np.arange(24) % 3 == 0).astype("float32")
-    monkeypatch.setattr(cifar10, "_load", lambda *_: kss.datasets.Splits(part, part, part))
-    monkeypatch.setattr(cifar10, "MINUTES_ON_CPU", 0.0)
+    monkeypatch.setattr(cifar10, "load", lambda *_: kss.datasets.Splits(part, part, part))
     monkeypatch.setattr(cifar10, "BATCH_SIZE", 12)
     monkeypatch.setattr(cifar10.models, "tiny_darknet", small_network)
+
+
+def small_network(logits):
+    layers = [keras.Input((32, 32, 3)), keras.layers.GlobalAveragePooling2D(), keras.layers.Dense(1)]
+    return keras.Sequential(layers)
+
+
+@pytest.mark.usefixtures("_small_pictures")
+@pytest.mark.parametrize("loss", ["f1_linear", "dice_logits"])
+def test_pictures_are_trained_until_the_clock_says_stop(loss, monkeypatch):
+    monkeypatch.setattr(cifar10, "MINUTES_ON_CPU", 0.0)
     (row,) = cifar10.run_trial(Configuration("cifar10_frog", loss), 0, None)
     assert row["best_epoch"] == 1
     assert 0 < row["epochs"] <= 1
@@ -385,9 +396,25 @@ def test_pictures_are_trained_until_the_clock_says_stop(loss, monkeypatch):
     assert 0 <= row["mean_f1"] <= 1
 
 
-def small_network(logits):
-    layers = [keras.Input((32, 32, 3)), keras.layers.GlobalAveragePooling2D(), keras.layers.Dense(1)]
-    return keras.Sequential(layers)
+@pytest.mark.usefixtures("_small_pictures")
+def test_a_network_that_is_tested_every_epoch_goes_on_where_it_was_killed(tmp_path, monkeypatch):
+    configuration, clock = Configuration("cifar10_frog", "f1_linear"), itertools.count(step=60)
+    monkeypatch.setattr(epochs.time, "process_time", lambda: next(clock))  # an epoch takes one minute
+    monkeypatch.setattr(cifar10, "LEARNING_RATE", 0.1)  # so that the order of the batches shows
+    epochs.run(configuration, 3, None, tmp_path / "whole")
+    whole = summary.epochs(configuration, tmp_path / "whole")
+    assert [row["epoch"] for row in whole] == [1, 2, 3]
+
+    epochs.run(configuration, 1, None, tmp_path / "killed")
+    with monkeypatch.context() as patch:  # after the line of the second epoch, before its weights
+        patch.setattr(keras.Model, "save_weights", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            epochs.run(configuration, 3, None, tmp_path / "killed")
+    assert len(summary.epochs(configuration, tmp_path / "killed")) == 2
+    epochs.run(configuration, 3, None, tmp_path / "killed")
+    resumed = summary.epochs(configuration, tmp_path / "killed")
+    np.testing.assert_allclose(*([list(row.values()) for row in rows] for rows in (whole, resumed)), rtol=1e-4)
+    assert summary.best_epoch(whole)["validation_loss"] == min(row["validation_loss"] for row in whole)
 
 
 def test_the_adversarial_f1_trains_the_same_network(trials):

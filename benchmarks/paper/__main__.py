@@ -11,8 +11,11 @@ from benchmarks.paper.configurations import TABLES, TRIALS, configurations
 
 
 def main(arguments: list[str] | None = None) -> None:
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     tables = list(TABLES) if "all" in options.table else options.table
+    if options.epoch_by_epoch is not None and tables != ["cifar10"]:
+        parser.error("--epoch-by-epoch goes with --table cifar10 only")
     if not options.report_only:
         _run(options, tables)
     if not options.train_only:
@@ -29,10 +32,14 @@ def _run(options: argparse.Namespace, tables: list[str]) -> None:
     # One thread wastes the least; two runs on different data sets use two cores.
     tf.config.threading.set_intra_op_parallelism_threads(options.threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    from benchmarks.paper import runner
+    from benchmarks.paper import epochs, runner
 
     wanted = configurations(tables, options.dataset, options.loss)
-    runner.run(wanted, options.trials, options.raw_dir, options.results)
+    if options.epoch_by_epoch is None:
+        runner.run(wanted, options.trials, options.raw_dir, options.results)
+    else:
+        for configuration in wanted:
+            epochs.run(configuration, options.epoch_by_epoch, options.raw_dir, options.results)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -41,6 +48,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--dataset", nargs="+", help="only these data sets")
     parser.add_argument("--loss", nargs="+", help="only these losses")
     parser.add_argument("--trials", type=int, default=TRIALS, help="number of trials")
+    parser.add_argument(
+        "--epoch-by-epoch",
+        type=float,
+        metavar="MINUTES",
+        help="CIFAR-10 only: instead of trials, one network for this long, tested after every epoch",
+    )
     parser.add_argument("--raw-dir", help="folder with the raw data files; without it, they are downloaded")
     parser.add_argument("--results", type=Path, default=store.FOLDER, help="folder of the CSV files")
     parser.add_argument("--threads", type=int, default=1, help="threads of one TensorFlow operation")

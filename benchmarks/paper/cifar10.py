@@ -24,7 +24,7 @@ PATIENCE = 100
 MOST_EPOCHS = 1000
 MINUTES_ON_CPU = 15.0  # ten rows of one trial take two cores 75 minutes, if nobody else uses them
 
-_load = functools.lru_cache(maxsize=1)(lambda name, seed, raw_dir: datasets.load(name, seed=seed, raw_dir=raw_dir))
+load = functools.lru_cache(maxsize=1)(lambda name, seed, raw_dir: datasets.load(name, seed=seed, raw_dir=raw_dir))
 
 
 class OneTrial(keras.losses.Loss):
@@ -66,14 +66,12 @@ class ValidateWhole(keras.callbacks.Callback):
 
 def run_trial(configuration: Configuration, seed: int, raw_dir: str | None) -> list[dict[str, str | int | float]]:
     """Trains one network and returns its lines."""
-    splits, loss = _load(configuration.dataset, seed, raw_dir), _loss(configuration.loss)
-    keras.utils.set_random_seed(seed)
-    model = models.tiny_darknet(logits=True)
-    model.compile(keras.optimizers.Adam(LEARNING_RATE), loss)
+    splits = load(configuration.dataset, seed, raw_dir)
+    model = untrained(configuration.loss, seed)
     started = time.process_time()
     stopping = keras.callbacks.EarlyStopping("whole_val_loss", patience=PATIENCE, mode="min", restore_best_weights=True)
     clock = StopAtTime(float("inf") if tf.config.list_physical_devices("GPU") else started + 60 * MINUTES_ON_CPU)
-    callbacks = [ValidateWhole(splits.validation, loss), stopping, clock]
+    callbacks = [ValidateWhole(splits.validation, model.loss), stopping, clock]
     model.fit(*splits.train, BATCH_SIZE, MOST_EPOCHS, verbose=2, callbacks=callbacks)
     if stopping.best_weights is not None:
         model.set_weights(stopping.best_weights)
@@ -91,6 +89,14 @@ def run_trial(configuration: Configuration, seed: int, raw_dir: str | None) -> l
         | evaluation.read(reading, splits.validation[1], validation, splits.test[1], test)
         for reading in objectives.readings(configuration.loss)
     ]
+
+
+def untrained(loss: str, seed: int) -> keras.Model:
+    """Returns Tiny Darknet, compiled: the same initial weights for all losses."""
+    keras.utils.set_random_seed(seed)
+    model = models.tiny_darknet(logits=True)
+    model.compile(keras.optimizers.Adam(LEARNING_RATE), _loss(loss))
+    return model
 
 
 def _loss(name: str) -> keras.losses.Loss:

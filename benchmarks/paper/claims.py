@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.paper import store
 from benchmarks.paper.configurations import IMAGES, SYNTHETIC, TABULAR, Configuration
 from benchmarks.paper.layout import DATASETS
-from benchmarks.paper.summary import Number, difference, measured, published, values
+from benchmarks.paper.summary import Number, best_epoch, difference, epochs, measured, published, values
 
 ALL = (*TABULAR, *SYNTHETIC, *IMAGES)
 Claim = tuple[str, str, str, str]  # claim, data set, numbers, verdict
@@ -24,17 +24,21 @@ def claims(folder: Path = store.FOLDER) -> list[Claim]:
 
 def _as_good_as_published(dataset: str, folder: Path) -> Iterator[Claim]:
     table = "batch 1024" if dataset in SYNTHETIC else "cifar10" if dataset in IMAGES else "1"
-    ours = measured(Configuration(dataset, "f1_linear"), "probabilities", "mean_f1", folder)
+    configuration = Configuration(dataset, "f1_linear")
     paper = published(table, dataset, "f1_linear", "mean_f1")
-    if ours and paper:
-        bound = paper.mean - paper.deviation
-        trials = "" if ours.count > 1 else " (one trial)"
-        yield _claim(
-            "soft F1 (linear) reaches the paper's F1 minus one standard deviation",
-            dataset,
-            f"{ours.mean:.3f}{trials}, paper {paper.mean:.2f} - {paper.deviation:.2f}",
-            ours.mean >= bound,
-        )
+    if ours := measured(configuration, "probabilities", "mean_f1", folder):
+        yield _reaches(paper, dataset, ours.mean, "" if ours.count > 1 else " (one trial)")
+    if rows := epochs(configuration, folder):
+        yield _reaches(paper, dataset, best_epoch(rows)["mean_f1"], f" (one network, {len(rows)} epochs)")
+
+
+def _reaches(paper: Number, dataset: str, f1: float, note: str) -> Claim:
+    return _claim(
+        "soft F1 (linear) reaches the paper's F1 minus one standard deviation",
+        dataset,
+        f"{f1:.3f}{note}, paper {paper.mean:.2f} - {paper.deviation:.2f}",
+        f1 >= paper.mean - paper.deviation,
+    )
 
 
 def _above_bce(dataset: str, folder: Path) -> Iterator[Claim]:
@@ -90,12 +94,12 @@ def _claim(name: str, dataset: str, numbers: str, holds: bool) -> Claim:
 
 
 def _paired_claim(name: str, dataset: str, gap: Number, bound: float) -> Claim:
-    """A verdict needs two standard errors; between, ten trials cannot tell. Nor can one trial."""
+    """A verdict needs two standard errors; nearer to the bound ten trials cannot tell. Nor can one trial."""
     if gap.count == 1:
         return name, DATASETS[dataset], f"{gap.mean:+.3f} (one trial)", "undecided (one trial)"
     error = gap.deviation / np.sqrt(gap.count)
     numbers = f"{gap.mean:+.3f} ± {error:.3f} (paired, standard error, n = {gap.count})"
-    if bound - 2 * error <= gap.mean < bound:
+    if abs(gap.mean - bound) < 2 * error:
         return name, DATASETS[dataset], numbers, "undecided (within two standard errors)"
     return _claim(name, dataset, numbers, gap.mean >= bound)
 

@@ -1,4 +1,4 @@
-"""The pictures of `docs/results.md`: F1 against the threshold, and precision against recall by F-beta."""
+"""The pictures of `docs/results.md`: F1 against threshold, precision against recall by F-beta, F1 after each epoch."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 import matplotlib
 import matplotlib.pyplot as plt
 
-from benchmarks.paper.configurations import TABULAR, Configuration
+from benchmarks.paper.configurations import IMAGES, TABULAR, Configuration
 from benchmarks.paper.evaluation import THRESHOLDS
 from benchmarks.paper.layout import DATASETS
-from benchmarks.paper.summary import Number, measured
+from benchmarks.paper.summary import Number, best_epoch, epochs, measured, published
 
 _CURVES = {
     ("f1_linear", "probabilities"): ("soft F1, linear", "#1b6ca8", "-"),
@@ -21,13 +21,17 @@ _CURVES = {
 
 
 def write(folder: Path, images: Path) -> None:
-    """Writes both pictures, the same files for the same results."""
+    """Writes the pictures, the same files for the same results."""
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.hashsalt"] = "results"
     images.mkdir(parents=True, exist_ok=True)
-    for name, draw in (("thresholds", _draw_thresholds), ("fbeta", _draw_f_beta)):
-        figure, axes = plt.subplots(1, len(TABULAR), figsize=(13, 3.4), constrained_layout=True)
-        for axis, dataset in zip(axes, TABULAR, strict=True):
+    for name, draw, datasets in (
+        ("thresholds", _draw_thresholds, TABULAR),
+        ("fbeta", _draw_f_beta, TABULAR),
+        ("epochs", _draw_epochs, IMAGES),
+    ):
+        figure, axes = plt.subplots(1, len(datasets), figsize=(13, 3.4), constrained_layout=True)
+        for axis, dataset in zip(axes, datasets, strict=True):
             axis.set_title(DATASETS[dataset])
             draw(axis, dataset, folder)
         axes[0].legend(fontsize=7)
@@ -58,6 +62,20 @@ def _draw_f_beta(axis: plt.Axes, dataset: str, folder: Path) -> None:
     soft = [point for label, point in points.items() if label != "BCE"]
     axis.plot(*zip(*soft, strict=True), "-", color="#888", linewidth=0.8, zorder=0) if soft else None
     axis.set(xlabel="recall", ylabel="precision", xlim=(0, 1.02), ylim=(0, 1.02))
+
+
+def _draw_epochs(axis: plt.Axes, dataset: str, folder: Path) -> None:
+    configuration = Configuration(dataset, "f1_linear")
+    rows = epochs(configuration, folder)
+    if rows:
+        axis.plot([row["epoch"] for row in rows], [row["mean_f1"] for row in rows], color="#1b6ca8", label="soft F1")
+        best = best_epoch(rows)
+        axis.plot(best["epoch"], best["mean_f1"], "o", color="#1b6ca8", label="lowest validation loss")
+    if paper := published("cifar10", dataset, configuration.loss, "mean_f1"):
+        axis.axhline(paper.mean, color="#888", linestyle="--", label="soft F1, the paper")
+    if tuned := measured(Configuration(dataset, "bce"), "probabilities", "f1_tuned", folder):
+        axis.axhline(tuned.mean, color="#c0392b", linestyle=":", label="BCE with a tuned threshold")
+    axis.set(xlabel="epochs", ylabel="test F1 (mean over thresholds)")
 
 
 def _split(numbers: list[Number | None]) -> tuple[list[float], list[float]]:

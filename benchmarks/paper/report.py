@@ -8,6 +8,7 @@ from pathlib import Path
 from benchmarks.paper import environment, store
 from benchmarks.paper.claims import claims
 from benchmarks.paper.configurations import IMAGES, TRIALS, Configuration
+from benchmarks.paper.convergence import convergence_section
 from benchmarks.paper.layout import COLUMNS, DATASETS, LAYOUT, REASONS, Row, Table
 from benchmarks.paper.summary import measured, published
 from benchmarks.paper.timing import timing_section
@@ -30,7 +31,12 @@ def render(folder: Path = store.FOLDER) -> str:
     """Returns the page: the written part with the checked claims in it, then every table of the paper."""
     text = TEXT.read_text().replace("{claims}", _claims(folder)).replace("{environment}", _environment(folder))
     sections = [_section(table, folder) for table in LAYOUT]
-    return "\n".join([text.rstrip(), "", "## Tables", "", *sections, timing_section(folder)]).rstrip() + "\n"
+    return (
+        "\n".join(
+            [text.rstrip(), "", "## Tables", "", *sections, convergence_section(folder), timing_section(folder)]
+        ).rstrip()
+        + "\n"
+    )
 
 
 def _claims(folder: Path) -> str:

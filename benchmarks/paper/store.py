@@ -14,11 +14,7 @@ Row = dict[str, str | int | float]
 
 def read(configuration: Configuration, folder: Path = FOLDER) -> list[Row]:
     """Returns the lines of the trials that are finished, numbers as floats."""
-    path = folder / configuration.path
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return [{key: _number(value) for key, value in row.items()} for row in csv.DictReader(file)]
+    return read_rows(folder / configuration.path)
 
 
 def missing_trials(configuration: Configuration, count: int, folder: Path = FOLDER) -> list[int]:
@@ -28,10 +24,28 @@ def missing_trials(configuration: Configuration, count: int, folder: Path = FOLD
 
 
 def add(configuration: Configuration, rows: list[Row], folder: Path = FOLDER) -> None:
-    """Adds lines; a reader, or a run that was killed, sees the old file or the new one."""
-    path = folder / configuration.path
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Adds lines, in the order of readings and trials."""
     rows = sorted([*read(configuration, folder), *rows], key=lambda row: (row["reading"], row["trial"]))
+    write_rows(folder / configuration.path, rows)
+
+
+def epochs_path(configuration: Configuration, folder: Path = FOLDER) -> Path:
+    """Returns where a network that was tested after every epoch has its lines: beside those of the trials."""
+    trials = folder / configuration.path
+    return trials.with_name(f"{trials.stem}-epochs.csv")
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Returns the lines of a file, numbers as floats; none if there is no file."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return [{key: _number(value) for key, value in row.items()} for row in csv.DictReader(file)]
+
+
+def write_rows(path: Path, rows: list[Row]) -> None:
+    """Writes a file; a reader, or a run that was killed, sees the old one or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(f".{os.getpid()}.tmp")
     with unfinished.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")

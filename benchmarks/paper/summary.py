@@ -59,6 +59,16 @@ def measured(configuration: Configuration, reading: str, metric: str, folder: Pa
     return number(found) if found else None
 
 
+def epochs(configuration: Configuration, folder: Path = store.FOLDER) -> list[store.Row]:
+    """Returns what a network was worth after each epoch; none if it was not tested after each."""
+    return store.read_rows(store.epochs_path(configuration, folder))
+
+
+def best_epoch(rows: list[store.Row]) -> store.Row:
+    """Returns the line whose weights early stopping restores: validation data choose it, not test data."""
+    return min(rows, key=lambda row: row["validation_loss"])
+
+
 def number(sample: list[float]) -> Number:
     """Returns mean and standard deviation of a sample."""
     deviation = float(np.std(sample, ddof=1)) if len(sample) > 1 else float("nan")

@@ -1,0 +1,58 @@
+"""What more time gives on CIFAR-10: one network of one loss, tested after every epoch, one line an epoch.
+
+    python -m benchmarks.paper --table cifar10 --loss f1_linear --epoch-by-epoch 90 --raw-dir ...
+
+A run that was interrupted goes on after its last whole epoch, and one that is given more minutes adds to its lines.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import keras
+
+from benchmarks.paper import cifar10, evaluation, store
+from benchmarks.paper.configurations import Configuration
+from keras_softsets.datasets import Splits
+
+COLUMNS = ("mean_f1", "f1_at_half", "f1_tuned", "mean_accuracy", "mean_precision", "mean_recall", "auroc", "auprc")
+
+
+def run(configuration: Configuration, minutes: float, raw_dir: str | None, folder: Path) -> None:
+    """Trains until the lines account for `minutes` of processor time."""
+    splits = cifar10.load(configuration.dataset, 0, raw_dir)
+    lines = store.epochs_path(configuration, folder)
+    weights = lines.with_suffix(".weights.h5")
+    model, rows = _resume(configuration.loss, len(splits.train[1]), weights, store.read_rows(lines))
+    while sum(row["seconds"] for row in rows) < 60 * minutes:
+        epoch, started = len(rows) + 1, time.process_time()
+        keras.utils.set_random_seed(epoch)  # the order of the pictures does not depend on interruptions
+        history = model.fit(*splits.train, cifar10.BATCH_SIZE, verbose=2)
+        progress = {
+            "epoch": epoch,
+            "seconds": time.process_time() - started,
+            "training_loss": history.history["loss"][0],
+        }
+        rows = [*rows, progress | _test(model, splits)]
+        print(", ".join(f"{name} {value:.4g}" for name, value in rows[-1].items()), flush=True)
+        store.write_rows(lines, rows)
+        model.save_weights(unfinished := weights.with_name(f"unfinished.{weights.name}"))
+        unfinished.replace(weights)
+
+
+def _resume(loss: str, samples: int, weights: Path, rows: list[store.Row]) -> tuple[keras.Model, list[store.Row]]:
+    """Returns the model and the lines of the epochs that it has seen; one whose weights were lost is done again."""
+    model = cifar10.untrained(loss, 0)
+    model.optimizer.build(model.trainable_variables)
+    if weights.exists():
+        model.load_weights(weights)
+    batches = -(-samples // cifar10.BATCH_SIZE)
+    return model, rows[: int(model.optimizer.iterations) // batches]
+
+
+def _test(model: keras.Model, splits: Splits) -> store.Row:
+    validation, test = (model.predict(part[0], batch_size=500, verbose=0) for part in splits[1:])
+    loss = float(model.loss(splits.validation[1], validation))
+    values = evaluation.read("probabilities", splits.validation[1], validation[:, 0], splits.test[1], test[:, 0])
+    return {"validation_loss": loss} | {name: values[name] for name in COLUMNS}
