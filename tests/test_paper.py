@@ -228,6 +228,30 @@ def test_bce_and_dice_are_the_usual_ones():
         np.testing.assert_allclose(objectives.dice(labels, logits, weights)[k], expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("loss", ["dice_logits_published", "dice_published"])
+def test_the_authors_dice_does_not_see_negatives(loss):
+    labels, logits, weights = batch()
+    with tf.GradientTape() as tape:
+        variable = tf.Variable(logits)
+        losses = objectives.OBJECTIVES[loss](labels, variable, weights)
+    gradients = tape.gradient(losses, variable).numpy()
+    assert not gradients[labels == 0].any()
+    assert gradients[labels == 1].all()
+
+
+def test_the_authors_adult_has_older_people_in_its_test_part(monkeypatch):
+    def load(name, seed, raw_dir):
+        ages = np.random.default_rng(seed).integers(17, 91, 500)
+        x = np.stack([(ages - 38.0) / 13.5, np.arange(500)], axis=1).astype("float32")
+        return kss.datasets.Splits(*[(x, (ages > 50).astype("float32"))] * 3)
+
+    monkeypatch.setattr(data.datasets, "load", load)
+    ours, theirs = (data.load_trials(name, [0, 1]) for name in ("adult", "adult_published"))
+    np.testing.assert_array_equal(ours.train.x, theirs.train.x)
+    np.testing.assert_array_equal(ours.validation.x, theirs.validation.x)
+    np.testing.assert_allclose(theirs.test.x - ours.test.x, np.broadcast_to([73 / 13.5, 0], (2, 500, 2)), rtol=1e-3)
+
+
 def test_configurations_have_distinct_files():
     everything = configurations(list(TABLES))
     assert len({c.path for c in everything}) == len(everything)

@@ -1,6 +1,6 @@
 """What more time gives on CIFAR-10: one network of one loss, tested after every epoch, one line an epoch.
 
-    python -m benchmarks.paper --table cifar10 --loss f1_linear --epoch-by-epoch 90 --raw-dir ...
+    python -m benchmarks.paper --epoch-by-epoch 90 --loss f1_linear --raw-dir ...
 
 A run that was interrupted goes on after its last whole epoch, and one that is given more minutes adds to its lines.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import keras
 
-from benchmarks.paper import cifar10, evaluation, store
+from benchmarks.paper import cifar10, evaluation, objectives, store
 from benchmarks.paper.configurations import Configuration
 from keras_softsets.datasets import Splits
 
@@ -34,7 +34,7 @@ def run(configuration: Configuration, minutes: float, raw_dir: str | None, folde
             "seconds": time.process_time() - started,
             "training_loss": history.history["loss"][0],
         }
-        rows = [*rows, progress | _test(model, splits)]
+        rows = [*rows, progress | _test(model, splits, objectives.readings(configuration.loss))]
         print(", ".join(f"{name} {value:.4g}" for name, value in rows[-1].items()), flush=True)
         store.write_rows(lines, rows)
         model.save_weights(unfinished := weights.with_name(f"unfinished.{weights.name}"))
@@ -51,8 +51,11 @@ def _resume(loss: str, samples: int, weights: Path, rows: list[store.Row]) -> tu
     return model, rows[: int(model.optimizer.iterations) // batches]
 
 
-def _test(model: keras.Model, splits: Splits) -> store.Row:
+def _test(model: keras.Model, splits: Splits, readings: tuple[str, ...]) -> store.Row:
     validation, test = (model.predict(part[0], batch_size=500, verbose=0) for part in splits[1:])
     loss = float(model.loss(splits.validation[1], validation))
     values = evaluation.read("probabilities", splits.validation[1], validation[:, 0], splits.test[1], test[:, 0])
-    return {"validation_loss": loss} | {name: values[name] for name in COLUMNS}
+    row = {"validation_loss": loss} | {name: values[name] for name in COLUMNS}
+    if "logits" in readings:
+        row["mean_f1_of_logits"] = evaluation.evaluate(splits.test[1], test[:, 0])["mean_f1"]
+    return row

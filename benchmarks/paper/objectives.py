@@ -13,6 +13,7 @@ import tensorflow as tf
 
 import keras_softsets as kss
 from benchmarks.paper import published
+from benchmarks.paper.evaluation import THRESHOLDS
 
 Objective = Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
 
@@ -76,22 +77,42 @@ def dice(labels: tf.Tensor, logits: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     return dice_logits(labels, tf.sigmoid(logits), weights)
 
 
+def dice_logits_published(labels: tf.Tensor, logits: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+    """The same as in the authors' code: the mean of one Dice for each sample, y x / (y^2 + x^2).
+
+    That is 0 for every negative, whatever the network says of it, so only positives are learnt from.
+    """
+    coefficients = labels * logits / (labels + tf.square(logits) + 1e-7)
+    return 1 - tf.math.divide_no_nan(tf.reduce_sum(weights * coefficients, 0), tf.reduce_sum(weights, 0))
+
+
+def dice_published(labels: tf.Tensor, logits: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+    """The same of probabilities."""
+    return dice_logits_published(labels, tf.sigmoid(logits), weights)
+
+
 OBJECTIVES: dict[str, Objective] = {
     **{f"f1_{h}": _soft(kss.SoftF1, heaviside=h) for h in ("linear", "sigmoid")},
     **{f"accuracy_{h}": _soft(kss.SoftAccuracy, heaviside=h) for h in ("linear", "sigmoid")},
     **{f"auroc_{h}": _soft(kss.SoftAUROC, heaviside=h) for h in ("linear", "sigmoid")},
     **{f"f1_{h}_published": published.soft_f1(h) for h in ("linear", "sigmoid")},
+    "f1_linear_mean": _soft(kss.SoftF1, threshold=THRESHOLDS, heaviside=kss.LinearHeaviside(delta=0.2)),
     "f2_linear": _soft(kss.SoftFBeta, beta=2),
     "f3_linear": _soft(kss.SoftFBeta, beta=3),
     "bce": binary_crossentropy,
     "wmw": wmw,
     "wmw_published": wmw_published,
     "dice": dice,
+    "dice_published": dice_published,
     "dice_logits": dice_logits,
+    "dice_logits_published": dice_logits_published,
 }
 
 # What the test outputs are read as; BCE is read both ways, since only the reading differs.
-READINGS = {"bce": ("probabilities", "logits"), "wmw_published": ("logits",), "dice_logits": ("logits",)}
+READINGS = {
+    "bce": ("probabilities", "logits"),
+    **dict.fromkeys(("wmw_published", "dice_logits", "dice_logits_published"), ("logits",)),
+}
 
 
 def readings(loss: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.paper import environment, store
 from benchmarks.paper.claims import claims
-from benchmarks.paper.configurations import IMAGES, TRIALS, Configuration
+from benchmarks.paper.configurations import IMAGES, PUBLISHED, TRIALS, Configuration
 from benchmarks.paper.convergence import convergence_section
 from benchmarks.paper.layout import COLUMNS, DATASETS, LAYOUT, REASONS, Row, Table
 from benchmarks.paper.summary import measured, published
@@ -66,7 +66,7 @@ def _line(table: Table, dataset: str, row: Row, folder: Path) -> list[str]:
 
 def _cell(table: Table, dataset: str, row: Row, column: str, folder: Path) -> str:
     ours = measured(configuration_of(table, dataset, row), row.reading, column, folder)
-    paper = published(table.name, dataset, row.paper, column)
+    paper = published(table.name, PUBLISHED.get(dataset, dataset), row.paper, column)
     if paper is None:
         return str(ours) if ours else "not run"
     spread = "" if paper.deviation != paper.deviation else f" ± {paper.deviation:.2f}"
