@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from benchmarks.paper import store
-from benchmarks.paper.configurations import EPOCH_BY_EPOCH, TABLES, TRIALS, configurations, only
+from benchmarks.paper.configurations import EPOCH_BY_EPOCH, NETWORKS, TABLES, TRIALS, configurations, only
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -34,7 +34,7 @@ def _run(options: argparse.Namespace, tables: list[str]) -> None:
 
     if options.epoch_by_epoch:
         for configuration in only(EPOCH_BY_EPOCH, options.dataset, options.loss):
-            epochs.run(configuration, options.epoch_by_epoch, options.raw_dir, options.results)
+            epochs.run(configuration, options.epoch_by_epoch, options.raw_dir, options.results, options.network)
     else:
         wanted = configurations(tables, options.dataset, options.loss)
         runner.run(wanted, options.trials, options.raw_dir, options.results)
@@ -51,6 +51,9 @@ def _parser() -> argparse.ArgumentParser:
         type=float,
         metavar="MINUTES",
         help="instead of tables: a network for CIFAR-10, trained for this long and tested after every epoch",
+    )
+    parser.add_argument(
+        "--network", default="tiny_darknet", choices=NETWORKS, help="with --epoch-by-epoch: which network"
     )
     parser.add_argument("--raw-dir", help="folder with the raw data files; without it, they are downloaded")
     parser.add_argument("--results", type=Path, default=store.FOLDER, help="folder of the CSV files")

@@ -91,12 +91,41 @@ def run_trial(configuration: Configuration, seed: int, raw_dir: str | None) -> l
     ]
 
 
-def untrained(loss: str, seed: int) -> keras.Model:
-    """Returns Tiny Darknet, compiled: the same initial weights for all losses."""
+def untrained(loss: str, seed: int, network: str = "tiny_darknet") -> keras.Model:
+    """Returns a network, compiled: the same initial weights for all losses."""
     keras.utils.set_random_seed(seed)
-    model = models.tiny_darknet(logits=True)
+    model = yolov3_tiny() if network == "yolov3_tiny" else models.tiny_darknet(logits=True)
+    if network == "tiny_darknet_keras":
+        _use_defaults_of_keras(model)
     model.compile(keras.optimizers.Adam(LEARNING_RATE), _loss(loss))
     return model
+
+
+def yolov3_tiny() -> keras.Model:
+    """Returns the backbone of YOLOv3-tiny: the paper cites YOLOv3 for its network, and that is what is tiny there."""
+    inputs = x = keras.Input((32, 32, 3), name="image")
+    for index, filters in enumerate((16, 32, 64, 128, 256, 512, 1024)):
+        x = keras.layers.Conv2D(filters, 3, padding="same", use_bias=False, kernel_initializer=_uniform())(x)
+        x = keras.layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
+        x = keras.layers.LeakyReLU(negative_slope=0.1)(x)
+        if index < 5:
+            x = keras.layers.MaxPooling2D(2)(x)
+    x = keras.layers.GlobalAveragePooling2D()(x)
+    return keras.Model(
+        inputs, keras.layers.Dense(1, kernel_initializer=_uniform(), name="logits")(x), name="yolov3_tiny"
+    )
+
+
+def _use_defaults_of_keras(model: keras.Model) -> None:
+    for layer in model.layers:
+        if isinstance(layer, keras.layers.Conv2D):
+            layer.kernel.assign(keras.initializers.GlorotUniform()(layer.kernel.shape))
+        elif isinstance(layer, keras.layers.BatchNormalization):
+            layer.momentum, layer.epsilon = 0.99, 1e-3
+
+
+def _uniform() -> keras.initializers.Initializer:
+    return keras.initializers.VarianceScaling(1 / 3, "fan_in", "uniform")
 
 
 def _loss(name: str) -> keras.losses.Loss:

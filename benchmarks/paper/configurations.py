@@ -76,6 +76,11 @@ TABLES: dict[str, list[Configuration]] = {
 
 
 # Networks that are tested after every epoch, beside the rows of table 2.
+NETWORKS = {
+    "tiny_darknet": "Tiny Darknet",
+    "tiny_darknet_keras": "Tiny Darknet, Keras's initial weights",
+    "yolov3_tiny": "backbone of YOLOv3-tiny",
+}
 EPOCH_BY_EPOCH = _on(IMAGES, ("f1_linear", "f1_linear_mean", "bce"))
 
 

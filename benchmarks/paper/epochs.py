@@ -19,12 +19,15 @@ from keras_softsets.datasets import Splits
 COLUMNS = ("mean_f1", "f1_at_half", "f1_tuned", "mean_accuracy", "mean_precision", "mean_recall", "auroc", "auprc")
 
 
-def run(configuration: Configuration, minutes: float, raw_dir: str | None, folder: Path) -> None:
+def run(
+    configuration: Configuration, minutes: float, raw_dir: str | None, folder: Path, network: str = "tiny_darknet"
+) -> None:
     """Trains until the lines account for `minutes` of processor time."""
     splits = cifar10.load(configuration.dataset, 0, raw_dir)
-    lines = store.epochs_path(configuration, folder)
+    lines = store.epochs_path(configuration, folder, network)
     weights = lines.with_suffix(".weights.h5")
-    model, rows = _resume(configuration.loss, len(splits.train[1]), weights, store.read_rows(lines))
+    untrained = cifar10.untrained(configuration.loss, 0, network)
+    model, rows = _resume(untrained, len(splits.train[1]), weights, store.read_rows(lines))
     while sum(row["seconds"] for row in rows) < 60 * minutes:
         epoch, started = len(rows) + 1, time.process_time()
         keras.utils.set_random_seed(epoch)  # the order of the pictures does not depend on interruptions
@@ -41,9 +44,10 @@ def run(configuration: Configuration, minutes: float, raw_dir: str | None, folde
         unfinished.replace(weights)
 
 
-def _resume(loss: str, samples: int, weights: Path, rows: list[store.Row]) -> tuple[keras.Model, list[store.Row]]:
+def _resume(
+    model: keras.Model, samples: int, weights: Path, rows: list[store.Row]
+) -> tuple[keras.Model, list[store.Row]]:
     """Returns the model and the lines of the epochs that it has seen; one whose weights were lost is done again."""
-    model = cifar10.untrained(loss, 0)
     model.optimizer.build(model.trainable_variables)
     if weights.exists():
         model.load_weights(weights)

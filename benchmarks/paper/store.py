@@ -29,10 +29,10 @@ def add(configuration: Configuration, rows: list[Row], folder: Path = FOLDER) ->
     write_rows(folder / configuration.path, rows)
 
 
-def epochs_path(configuration: Configuration, folder: Path = FOLDER) -> Path:
+def epochs_path(configuration: Configuration, folder: Path = FOLDER, network: str = "tiny_darknet") -> Path:
     """Returns where a network that was tested after every epoch has its lines: beside those of the trials."""
     trials = folder / configuration.path
-    return trials.with_name(f"{trials.stem}-epochs.csv")
+    return trials.with_name(f"{trials.stem}-{network}-epochs.csv")
 
 
 def read_rows(path: Path) -> list[Row]:

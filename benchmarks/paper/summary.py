@@ -59,9 +59,9 @@ def measured(configuration: Configuration, reading: str, metric: str, folder: Pa
     return number(found) if found else None
 
 
-def epochs(configuration: Configuration, folder: Path = store.FOLDER) -> list[store.Row]:
+def epochs(configuration: Configuration, folder: Path = store.FOLDER, network: str = "tiny_darknet") -> list[store.Row]:
     """Returns what a network was worth after each epoch; none if it was not tested after each."""
-    return store.read_rows(store.epochs_path(configuration, folder))
+    return store.read_rows(store.epochs_path(configuration, folder, network))
 
 
 def best_epoch(rows: list[store.Row]) -> store.Row:
