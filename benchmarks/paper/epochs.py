@@ -3,6 +3,7 @@
     python -m benchmarks.paper --epoch-by-epoch 90 --loss f1_linear --raw-dir ...
 
 A run that was interrupted goes on after its last whole epoch, and one that is given more minutes adds to its lines.
+Both need the weights that it keeps beside its lines; they are not committed, and without them it starts over.
 """
 
 from __future__ import annotations
