@@ -395,6 +395,16 @@ def test_one_trial_decides_nothing_and_half_an_epoch_is_not_rounded_away(tmp_pat
     assert "| Adult | not run | not run | not run | 300 | 0.4 | 750 |" in timing.timing_section(tmp_path)
 
 
+@pytest.mark.parametrize(("network_name", "parameters"), [("tiny_darknet_keras", 917_617), ("yolov3_tiny", 6_299_505)])
+def test_other_networks_are_what_their_names_say(network_name, parameters):
+    model = cifar10.untrained("bce", 0, network_name)
+    assert model.count_params() == parameters
+    kernel = next(layer.kernel for layer in model.layers if getattr(layer, "filters", 0) == 128).numpy()
+    fan_in, fan_out = np.prod(kernel.shape[:-1]), np.prod(kernel.shape[:2]) * kernel.shape[-1]
+    scale = 2 / (fan_in + fan_out) if network_name == "tiny_darknet_keras" else 1 / (3 * fan_in)
+    np.testing.assert_allclose(kernel.std(), scale**0.5, rtol=0.05)
+
+
 @pytest.fixture
 def _small_pictures(monkeypatch):
     random = np.random.default_rng(0)
