@@ -32,3 +32,11 @@ def _fresh_state():
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def trials():
+    """Trials for the tests of the reproduction of the paper, which must not change them."""
+    from paper_trials import two_trials
+
+    return two_trials()
