@@ -65,3 +65,10 @@ def test_a_network_that_is_tested_every_epoch_goes_on_where_it_was_killed(tmp_pa
     resumed = summary.epochs(configuration, tmp_path / "killed")
     np.testing.assert_allclose(*([list(row.values()) for row in rows] for rows in (whole, resumed)), rtol=1e-4)
     assert summary.best_epoch(whole)["validation_loss"] == min(row["validation_loss"] for row in whole)
+
+    lines, weights = (next((tmp_path / "whole").rglob(f"*.{kind}")) for kind in ("csv", "h5"))
+    before = lines.read_text()
+    weights.unlink()
+    with pytest.raises(FileNotFoundError, match="3 epochs"):
+        epochs.run(configuration, 4, None, tmp_path / "whole")
+    assert lines.read_text() == before

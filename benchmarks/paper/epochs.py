@@ -3,7 +3,8 @@
     python -m benchmarks.paper --epoch-by-epoch 90 --loss f1_linear --raw-dir ...
 
 A run that was interrupted goes on after its last whole epoch, and one that is given more minutes adds to its lines.
-Both need the weights that it keeps beside its lines; they are not committed, and without them it starts over.
+Both need the weights that it keeps beside its lines. They are not committed: to repeat a committed run, give another
+folder for the results.
 """
 
 from __future__ import annotations
@@ -48,10 +49,15 @@ def run(
 def _resume(
     model: keras.Model, samples: int, weights: Path, rows: list[store.Row]
 ) -> tuple[keras.Model, list[store.Row]]:
-    """Returns the model and the lines of the epochs that it has seen; one whose weights were lost is done again."""
+    """Returns the model and the lines of the epochs that it has seen; a last one without its weights is done again."""
     model.optimizer.build(model.trainable_variables)
     if weights.exists():
         model.load_weights(weights)
+    elif len(rows) > 1:  # a single line may be that of a run killed before it wrote its first weights
+        raise FileNotFoundError(
+            f"{weights} is missing, so the run of {len(rows)} epochs beside it cannot go on. "
+            "To start over, give another folder for the results, or delete the lines."
+        )
     batches = -(-samples // cifar10.BATCH_SIZE)
     return model, rows[: int(model.optimizer.iterations) // batches]
 
