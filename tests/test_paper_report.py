@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from benchmarks.paper import claims, evaluation, report, runner, store, summary, timing
+from benchmarks.paper import claims, environment, evaluation, report, runner, store, summary, timing
 from benchmarks.paper.configurations import TABLES, Configuration, configurations
 from benchmarks.paper.layout import LAYOUT
 
@@ -51,6 +51,17 @@ def test_an_interrupted_run_is_resumed(tmp_path, monkeypatch, trials):
     assert calls == [("f1_linear", [0, 1]), ("bce", [0, 1]), ("bce", [0, 1]), ("f1_linear", [2]), ("bce", [2])]
     assert [row["trial"] for row in store.read(wanted[0], tmp_path)] == [0, 1, 2]
     assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_versions_that_only_an_earlier_run_had_are_kept(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(environment, "_ADVERSARIAL", ("pytest",))
+        environment.write(tmp_path)
+        patch.setattr(environment, "_installed", lambda name: False)
+        environment.write(tmp_path)
+        assert environment.read(tmp_path)["pytest"] == pytest.__version__
+    environment.write(tmp_path)
+    assert "pytest" not in environment.read(tmp_path)
 
 
 def test_the_page_is_what_the_results_say():

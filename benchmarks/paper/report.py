@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from benchmarks.paper import environment, store
@@ -44,9 +43,7 @@ def _claims(folder: Path) -> str:
 
 
 def _environment(folder: Path) -> str:
-    path = folder / environment.FILE
-    versions = json.loads(path.read_text()) if path.exists() else {}
-    return ", ".join(f"{name} {version}" for name, version in versions.items())
+    return ", ".join(f"{name} {version}" for name, version in environment.read(folder).items())
 
 
 def _section(table: Table, folder: Path) -> str:
