@@ -62,6 +62,23 @@ def test_initial_weights_are_those_of_the_network(trials):
         np.testing.assert_array_equal(stacked[1], own)
 
 
+def test_initial_weights_of_pytorch_are_uniform_by_fan_in(trials):
+    seeds = np.arange(50)
+    inputs = (FEATURES, FEATURES, *(n for n in network.UNITS for _ in range(2)))  # of each kernel and bias
+    for array, fan_in in zip(network.initial_weights(FEATURES, seeds, "pytorch"), inputs, strict=True):
+        bound = 1 / np.sqrt(fan_in)
+        values = array.numpy().ravel() / bound
+        assert 0.9 < np.abs(values).max() <= 1
+        np.testing.assert_allclose([values.mean(), values.var()], [0, 1 / 3], atol=5 / np.sqrt(values.size))
+
+
+def test_a_plan_says_whose_initial_weights_are_trained(trials):
+    plan = engine.Plan(batch_size=BATCH, most_epochs=0, start="pytorch")
+    trained = engine.train(trials, objectives.OBJECTIVES["f1_linear"], plan)
+    for stacked, own in zip(trained.weights, network.initial_weights(FEATURES, trials.seeds, "pytorch"), strict=True):
+        np.testing.assert_array_equal(stacked, own)
+
+
 def test_dropout_has_the_distribution_of_keras(trials):
     weights, draws = engine.first_state(trials).weights, 4000
     x = np.tile(trials.train.x[:, :1], (1, draws, 1))

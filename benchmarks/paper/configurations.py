@@ -27,12 +27,14 @@ class Configuration(NamedTuple):
         loss: A name of `objectives.OBJECTIVES`, or `"adversarial_f1"`, `"svm_..."`.
         balance: `"none"`, `"weighted"` or `"oversampled"`.
         batch_size: Samples in a batch.
+        start: Whose initial weights the network has, `"keras"` or `"pytorch"`.
     """
 
     dataset: str
     loss: str
     balance: str = "none"
     batch_size: int = BATCH_SIZE
+    start: str = "keras"
 
     @property
     def path(self) -> str:
@@ -42,6 +44,8 @@ class Configuration(NamedTuple):
             parts.append(self.balance)
         if self.batch_size != BATCH_SIZE:
             parts.append(f"batch{self.batch_size}")
+        if self.start != "keras":
+            parts.append(f"{self.start}_start")
         return f"{self.dataset}/{'-'.join(parts)}.csv"
 
 
@@ -72,6 +76,11 @@ TABLES: dict[str, list[Configuration]] = {
     "cifar10": _on(IMAGES, ("f1_linear", "accuracy_linear", "bce", "dice_logits", "dice")),
     "published": _on(("mammography", "synthetic_05"), ("f1_linear_published", "f1_sigmoid_published")),
     "auroc": _on(SYNTHETIC, ("auroc_linear", "auroc_sigmoid")),
+    "start": [
+        configuration._replace(start=start)
+        for start in ("keras", "pytorch")
+        for configuration in _on(("creditcard_fraud",), ("accuracy_linear", "accuracy_sigmoid"))
+    ],
 }
 
 

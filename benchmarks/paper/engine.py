@@ -45,6 +45,7 @@ class Plan(NamedTuple):
     dropout: bool = True
     patience: int = PATIENCE
     most_epochs: int = MOST_EPOCHS
+    start: str = "keras"
 
 
 class Trained(NamedTuple):
@@ -69,7 +70,7 @@ def train(
         report: Called with the epoch and the number of trials still in training. Defaults to `None`.
     """
     started = time.perf_counter()
-    state = first_state(trials)
+    state = first_state(trials, plan.start)
     final, active, epoch = state, np.arange(len(trials.seeds)), 0
     run = compiled_epochs(trials, objective, plan)
     while len(active) and epoch < plan.most_epochs:
@@ -91,9 +92,9 @@ def train(
     return Trained(final.best_weights, best_epoch, final.best_loss.numpy(), epochs, time.perf_counter() - started)
 
 
-def first_state(trials: Trials) -> State:
-    """Returns the state before the first epoch."""
-    weights = network.initial_weights(trials.train.x.shape[-1], trials.seeds)
+def first_state(trials: Trials, start: str = "keras") -> State:
+    """Returns the state before the first epoch, with Keras's or PyTorch's initial weights."""
+    weights = network.initial_weights(trials.train.x.shape[-1], trials.seeds, start)
     count = len(trials.seeds)
     return State(
         weights, adam.start(weights), tf.constant(0), weights, tf.fill([count], np.inf), tf.zeros(count, tf.int32)

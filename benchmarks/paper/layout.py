@@ -35,12 +35,23 @@ COLUMNS = {
 
 
 class Row(NamedTuple):
-    """A row: `reading` is how outputs are read, `paper` the row of the paper that stands beside it, if any."""
+    """A row of a table.
+
+    Attributes:
+        label: What it is called.
+        loss: What was trained on.
+        reading: How outputs are read.
+        paper: The row of the paper that stands beside it, if any.
+        paper_table: The table of the paper that has that row. Defaults to `None`, the table of the same name.
+        start: Whose initial weights the network has.
+    """
 
     label: str
     loss: str
     reading: str = "probabilities"
     paper: str | None = None
+    paper_table: str | None = None
+    start: str = "keras"
 
 
 class Table(NamedTuple):
@@ -144,6 +155,17 @@ LAYOUT = (
         SYNTHETIC,
         tuple(row._replace(paper=None) for row in (*_soft("auroc_linear", "auroc_sigmoid"), BCE[1])),
         ("mean_balanced_accuracy", "auroc", "auprc"),
+    ),
+    Table(
+        "start",
+        "Why soft accuracy gives up more often than in the paper: the initial weights",
+        ("creditcard_fraud",),
+        tuple(
+            row._replace(label=f"{row.label}, {owner}'s initial weights", start=owner.lower(), paper_table=table)
+            for row, table in zip(_soft("accuracy_linear", "accuracy_sigmoid"), ("1", "sigmoid"), strict=True)
+            for owner in ("Keras", "PyTorch")
+        ),
+        ("mean_f1", "mean_accuracy", "mean_balanced_accuracy", "f1_tuned"),
     ),
     Table(
         "baselines",

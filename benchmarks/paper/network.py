@@ -1,6 +1,8 @@
-"""The paper's MLP for all trials at once: weights stacked along a first axis, `models.mlp`'s own initial values."""
+"""The paper's MLP for all trials at once: weights stacked along a first axis."""
 
 from __future__ import annotations
+
+import itertools
 
 import keras
 import numpy as np
@@ -13,13 +15,32 @@ DROPOUT = 0.5
 Weights = list[tf.Tensor]  # kernel, bias, kernel, bias, ...; each with the trials along its first axis
 
 
-def initial_weights(features: int, seeds: np.ndarray) -> Weights:
-    """Returns what `keras.utils.set_random_seed(seed); models.mlp(features)` starts with, for each seed."""
-    networks = []
-    for seed in seeds:
-        keras.utils.set_random_seed(int(seed))
-        networks.append(models.mlp(features).get_weights())
+def initial_weights(features: int, seeds: np.ndarray, start: str = "keras") -> Weights:
+    """Returns what each seed's network starts with.
+
+    Args:
+        features: Number of input features.
+        seeds: One for each trial.
+        start: `"keras"` for what `keras.utils.set_random_seed(seed); models.mlp(features)` has, or `"pytorch"` for what
+            `torch.nn.Linear` draws: weights and biases uniform within 1 / sqrt(inputs). Defaults to `"keras"`.
+    """
+    draw = {"keras": _of_keras, "pytorch": _of_pytorch}[start]
+    networks = [draw(features, int(seed)) for seed in seeds]
     return [tf.constant(np.stack(arrays)) for arrays in zip(*networks, strict=True)]
+
+
+def _of_keras(features: int, seed: int) -> list[np.ndarray]:
+    keras.utils.set_random_seed(seed)
+    return models.mlp(features).get_weights()
+
+
+def _of_pytorch(features: int, seed: int) -> list[np.ndarray]:
+    random, sizes = np.random.default_rng(seed), (features, *UNITS, 1)
+    return [
+        random.uniform(-1 / np.sqrt(inputs), 1 / np.sqrt(inputs), shape).astype("float32")
+        for inputs, outputs in itertools.pairwise(sizes)
+        for shape in ((inputs, outputs), (outputs,))
+    ]
 
 
 def logits(weights: Weights, x: tf.Tensor, masks: list[tf.Tensor] | None = None) -> tf.Tensor:

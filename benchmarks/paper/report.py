@@ -63,7 +63,7 @@ def _line(table: Table, dataset: str, row: Row, folder: Path) -> list[str]:
 
 def _cell(table: Table, dataset: str, row: Row, column: str, folder: Path) -> str:
     ours = measured(configuration_of(table, dataset, row), row.reading, column, folder)
-    paper = published(table.name, PUBLISHED.get(dataset, dataset), row.paper, column)
+    paper = published(row.paper_table or table.name, PUBLISHED.get(dataset, dataset), row.paper, column)
     if paper is None:
         return str(ours) if ours else "not run"
     spread = "" if paper.deviation != paper.deviation else f" ± {paper.deviation:.2f}"
@@ -73,7 +73,7 @@ def _cell(table: Table, dataset: str, row: Row, column: str, folder: Path) -> st
 
 def configuration_of(table: Table, dataset: str, row: Row) -> Configuration:
     """Returns what a row of a table was trained as."""
-    return Configuration(dataset, row.loss, table.balance, table.batch_size)
+    return Configuration(dataset, row.loss, table.balance, table.batch_size, row.start)
 
 
 def _missing(table: Table, dataset: str, row: Row, folder: Path) -> list[str]:

@@ -61,7 +61,7 @@ def stacked(configuration: Configuration, trials: Trials, bar: tqdm | None = Non
             bar.set_postfix_str(f"epoch {epoch}, {training} trials in training")
 
     data = balanced(trials, configuration.balance)
-    plan = engine.Plan(configuration.batch_size)
+    plan = engine.Plan(configuration.batch_size, start=configuration.start)
     trained = engine.train(data, objectives.OBJECTIVES[configuration.loss], plan, report)
     validation, test = (network.logits(trained.weights, part.x).numpy().T for part in (data.validation, data.test))
     rows = []
