@@ -41,7 +41,7 @@ def mlp(
             its log odds, so that the first predictions are about as frequent as the positives. Measured with `SoftF1`,
             it neither helped nor hurt: test F1 0.63 with and without on mammography (five seeds, 200 epochs), 0.81 with
             and without on creditcard_fraud (three seeds, five epochs), and no run was stuck. Defaults to `None`: a bias
-            of zero, as in the paper.
+            of zero.
         name: Name of the model. Defaults to `"mlp"`.
 
     Returns:
@@ -97,7 +97,7 @@ def tiny_darknet(
         logits: Whether to return logits instead of probabilities; give the loss `from_logits=True` then. Defaults to
             `False`.
         positive_rate: Share of positives in the training data, inside `(0, 1)`. If given, the output's bias starts at
-            its log odds. Defaults to `None`: a bias of zero, as in the paper.
+            its log odds. Defaults to `None`: a bias of zero.
         name: Name of the model. Defaults to `"tiny_darknet"`.
 
     Returns:
