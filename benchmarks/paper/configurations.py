@@ -91,6 +91,11 @@ NETWORKS = {
     "yolov3_tiny": "backbone of YOLOv3-tiny",
 }
 EPOCH_BY_EPOCH = _on(IMAGES, ("f1_linear", "f1_linear_mean", "bce"))
+# Those of them that are soft F1, by loss and network.
+SOFT_F1_BY_EPOCH = {
+    ("f1_linear_mean", "tiny_darknet"): "Tiny Darknet, mean over thresholds",
+    **{("f1_linear", network): label for network, label in NETWORKS.items()},
+}
 
 
 def configurations(tables: list[str], datasets: list[str] | None = None, losses: list[str] | None = None):

@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib
 import matplotlib.pyplot as plt
 
-from benchmarks.paper.configurations import IMAGES, NETWORKS, TABULAR, Configuration
+from benchmarks.paper.configurations import IMAGES, SOFT_F1_BY_EPOCH, TABULAR, Configuration
 from benchmarks.paper.evaluation import THRESHOLDS
 from benchmarks.paper.layout import DATASETS
 from benchmarks.paper.summary import Number, best_epoch, epochs, measured, published
@@ -65,13 +65,13 @@ def _draw_f_beta(axis: plt.Axes, dataset: str, folder: Path) -> None:
 
 
 def _draw_epochs(axis: plt.Axes, dataset: str, folder: Path) -> None:
-    configuration = Configuration(dataset, "f1_linear")
-    for (network, label), colour in zip(NETWORKS.items(), ("#1b6ca8", "#9ec5e0", "#2e8b57"), strict=True):
-        if rows := epochs(configuration, folder, network):
+    colours = ("#e08e2b", "#1b6ca8", "#9ec5e0", "#2e8b57")
+    for ((loss, network), label), colour in zip(SOFT_F1_BY_EPOCH.items(), colours, strict=True):
+        if rows := epochs(Configuration(dataset, loss), folder, network):
             axis.plot([row["epoch"] for row in rows], [row["mean_f1"] for row in rows], color=colour, label=label)
             best = best_epoch(rows)
             axis.plot(best["epoch"], best["mean_f1"], "o", color=colour)  # the epoch that validation data choose
-    if paper := published("cifar10", dataset, configuration.loss, "mean_f1"):
+    if paper := published("cifar10", dataset, "f1_linear", "mean_f1"):
         axis.axhline(paper.mean, color="#888", linestyle="--", label="in the paper")
     axis.set(xlabel="epochs", ylabel="test F1 of soft F1 (mean over thresholds)")
 
