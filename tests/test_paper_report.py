@@ -89,6 +89,16 @@ def test_differences_are_paired(tmp_path):
     assert str(summary.measured(left, "probabilities", "mean_f1", tmp_path)) == "0.700 ± 0.283 (n = 2)"
 
 
+@pytest.mark.parametrize(("f1", "verdict"), [(0.9051, "holds"), (0.9049, "**does not hold**")])
+def test_the_paper_is_reached_in_its_two_digits(f1, verdict, tmp_path):
+    for loss in ("f1_linear", "f1_linear_mean"):  # after every epoch; the second has the lower validation loss
+        rows = [{"epoch": k, "validation_loss": 1 - k / 10, "mean_f1": value} for k, value in enumerate((0.95, f1))]
+        store.write_rows(store.epochs_path(Configuration("cifar10_transportation", loss), tmp_path), rows)
+    found = [claim for claim in claims.claims(tmp_path) if "reaches" in claim[0]]
+    assert [claim[3] for claim in found] == [verdict, verdict]
+    assert "mean over thresholds, 2 epochs" in found[0][2]
+
+
 def test_one_trial_decides_nothing_and_half_an_epoch_is_not_rounded_away(tmp_path):
     row = {"trial": 0, "reading": "probabilities"}
     row |= dict.fromkeys(("f1_at_half", "f1_tuned", "auroc", "mean_precision", "mean_recall"), 0.5)
