@@ -65,7 +65,7 @@ EXPECTED = {
         ],
     ),
     "train_tiny_darknet": (
-        [],
+        ["--threshold", "0.25", "0.75", "--delta", "0.2"],
         rf"Test data: accuracy {NUMBER}",
         ["runs/train_tiny_darknet/smoke/epochs.csv", "runs/train_tiny_darknet/smoke/model.keras"],
     ),
