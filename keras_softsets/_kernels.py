@@ -53,7 +53,9 @@ def cells_kernel(heaviside: Heaviside, thresholds: tuple[float, ...], weighted: 
         sums, gradient = _direct(heaviside, thresholds)
     else:
         sums, gradient = _binned(pieces)
-    function = _differentiable(sums, gradient)
+    # A partial hides the code: TensorFlow (2.21) takes functions of the same code for one that is traced over and over,
+    # and would warn of it in a model with five metrics of different thresholds.
+    function = functools.partial(_differentiable(sums, gradient))
     signature = [tf.TensorSpec([None, None], tf.float32)] * (3 if weighted else 2)
     return tf.function(function, input_signature=signature, jit_compile=True)
 

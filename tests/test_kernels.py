@@ -282,3 +282,11 @@ def test_works_inside_a_compiled_model():
         y, p, w = batch(n=4 * 32 + 5, weighted=True)
         losses.append(model.fit(p, y, sample_weight=w[:, 0], batch_size=32, epochs=2, verbose=0).history["loss"])
     np.testing.assert_allclose(*losses, rtol=1e-5)
+
+
+def test_many_configurations_are_not_taken_for_retracing(monkeypatch):
+    warnings = []
+    monkeypatch.setattr(tf.get_logger(), "warning", lambda *arguments: warnings.append(arguments))
+    for k in range(8):
+        SoftF1(threshold=0.311 + k / 1000)([0, 1, 1], [0.3, 0.4, 0.9])
+    assert not warnings
