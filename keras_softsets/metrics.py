@@ -338,7 +338,8 @@ class Confusion(SoftSetMetric):
         average: `"micro"` sums the cells over classes, `"macro"` and `"weighted"` average them, and each averages over
             thresholds; `None` gives all of them, of shape (thresholds, classes). Defaults to `"micro"`.
         from_logits: As in `SoftSetMetric`. Defaults to `False`.
-        name: Name of the metric. Defaults to `"confusion"`.
+        name: Name of the metric. Any other than the default goes before the keys, `low_tp` for `name="low"`, so that
+            several of them can stand in one model: Keras logs the keys alone. Defaults to `"confusion"`.
         dtype: Type of the cells. Defaults to `None`, floatx.
 
     Examples:
@@ -370,7 +371,7 @@ class Confusion(SoftSetMetric):
     def result(self) -> dict[str, Tensor]:
         """Returns the cells of everything since the last reset."""
         zero = ops.zeros((), dtype=self.dtype)
-        return super().result() if self._cells is not None else dict.fromkeys(ConfusionMatrix._fields, zero)
+        return super().result() if self._cells is not None else dict.fromkeys(self._keys().values(), zero)
 
     def _value(self, cells: ConfusionMatrix) -> dict[str, Tensor]:
         def one(name: str) -> Tensor:
@@ -378,7 +379,11 @@ class Confusion(SoftSetMetric):
                 return getattr(cells, name)
             return scores.averaged(scores.Score(lambda c: getattr(c, name)), cells, self.recipe.average)
 
-        return {name: ops.cast(one(name), self.dtype) for name in ConfusionMatrix._fields}
+        return {key: ops.cast(one(name), self.dtype) for name, key in self._keys().items()}
+
+    def _keys(self) -> dict[str, str]:
+        prefix = "" if self.name == "confusion" else f"{self.name}_"
+        return {name: prefix + name for name in ConfusionMatrix._fields}
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor, from which Keras rebuilds the metric."""

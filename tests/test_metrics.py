@@ -134,6 +134,18 @@ def test_confusion_gives_the_cells(batch):
     assert float(metrics.Confusion(average="macro")(y, p)["tn"]) == pytest.approx(float(micro["tn"]) / 3)
 
 
+def test_several_confusions_stand_in_one_model():
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Identity()])
+    low, high = metrics.Confusion(threshold=0.2, name="low"), metrics.Confusion(threshold=0.8, name="high")
+    assert {name: float(cell) for name, cell in low.result().items()} == dict.fromkeys(
+        ("low_tp", "low_fp", "low_fn", "low_tn"), 0.0
+    )
+    model.compile(loss="mse", metrics=[low, high, metrics.Confusion()])
+    logs = model.evaluate(np.array([[0.1], [0.3], [0.6], [0.9]]), np.array([0, 1, 0, 1]), verbose=0, return_dict=True)
+    assert [logs[f"{name}tp"] for name in ("low_", "", "high_")] == [2, 1, 1]
+    assert [logs[f"{name}fp"] for name in ("low_", "", "high_")] == [1, 1, 0]
+
+
 @pytest.mark.parametrize("thresholds", [0.5, NINE], ids=str)
 def test_totals_stay_exact_past_two_to_the_24(thresholds):
     n = 2**24 + 5
