@@ -93,8 +93,9 @@ NETWORKS = {
 EPOCH_BY_EPOCH = _on(IMAGES, ("f1_linear", "f1_linear_mean", "bce"))
 # Those of them that are soft F1, by loss and network.
 SOFT_F1_BY_EPOCH = {
-    ("f1_linear_mean", "tiny_darknet"): "Tiny Darknet, mean over thresholds",
-    **{("f1_linear", network): label for network, label in NETWORKS.items()},
+    (loss, network): f"{label}{suffix}"
+    for network, label in NETWORKS.items()
+    for loss, suffix in (("f1_linear", ""), ("f1_linear_mean", ", mean over thresholds"))
 }
 
 

@@ -65,10 +65,12 @@ def _draw_f_beta(axis: plt.Axes, dataset: str, folder: Path) -> None:
 
 
 def _draw_epochs(axis: plt.Axes, dataset: str, folder: Path) -> None:
-    colours = ("#e08e2b", "#1b6ca8", "#9ec5e0", "#2e8b57")
-    for ((loss, network), label), colour in zip(SOFT_F1_BY_EPOCH.items(), colours, strict=True):
+    colours = {"tiny_darknet": "#1b6ca8", "tiny_darknet_keras": "#9ec5e0", "yolov3_tiny": "#2e8b57"}
+    for (loss, network), label in SOFT_F1_BY_EPOCH.items():
         if rows := epochs(Configuration(dataset, loss), folder, network):
-            axis.plot([row["epoch"] for row in rows], [row["mean_f1"] for row in rows], color=colour, label=label)
+            colour, style = colours[network], ":" if loss == "f1_linear" else "-"
+            points = [row["epoch"] for row in rows], [row["mean_f1"] for row in rows]
+            axis.plot(*points, style, color=colour, label=label)
             best = best_epoch(rows)
             axis.plot(best["epoch"], best["mean_f1"], "o", color=colour)  # the epoch that validation data choose
     if paper := published("cifar10", dataset, "f1_linear", "mean_f1"):
