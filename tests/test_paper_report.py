@@ -89,8 +89,8 @@ def test_differences_are_paired(tmp_path):
     assert str(summary.measured(left, "probabilities", "mean_f1", tmp_path)) == "0.700 ± 0.283 (n = 2)"
 
 
-@pytest.mark.parametrize(("f1", "verdict"), [(0.9051, "holds (one trial)"), (0.9049, "**does not hold** (one trial)")])
-def test_the_paper_is_reached_in_its_two_digits(f1, verdict, tmp_path):
+@pytest.mark.parametrize(("f1", "verdict"), [(0.911, "holds (one trial)"), (0.907, "**does not hold** (one trial)")])
+def test_one_network_reaches_the_paper_or_not(f1, verdict, tmp_path):
     for loss in ("f1_linear", "f1_linear_mean"):  # after every epoch; the second has the lower validation loss
         rows = [{"epoch": k, "validation_loss": 1 - k / 10, "mean_f1": value} for k, value in enumerate((0.95, f1))]
         store.write_rows(store.epochs_path(Configuration("cifar10_transportation", loss), tmp_path), rows)

@@ -34,12 +34,12 @@ def _as_good_as_published(dataset: str, folder: Path) -> Iterator[Claim]:
 
 
 def _reaches(paper: Number, dataset: str, f1: float, single: str) -> Claim:
-    """Compares in the paper's two digits; `single` says which network it is where there is one trial only."""
+    """`single` says which network it is where there is one trial only."""
     *claim, verdict = _claim(
         "soft F1 (linear) reaches the paper's F1 minus one standard deviation",
         dataset,
         f"{f1:.3f}{f' ({single})' if single else ''}, paper {paper.mean:.2f} - {paper.deviation:.2f}",
-        round(f1, 2) >= round(paper.mean - paper.deviation, 2),
+        f1 >= paper.mean - paper.deviation,
     )
     return *claim, f"{verdict} (one trial)" if single else verdict
 
