@@ -1,7 +1,5 @@
 """Training on pictures: which networks, until when, and how a killed run goes on."""
 
-import itertools
-
 import keras
 import numpy as np
 import pytest
@@ -48,11 +46,10 @@ def test_pictures_are_trained_until_the_clock_says_stop(loss, monkeypatch):
 
 @pytest.mark.usefixtures("_small_pictures")
 def test_a_network_that_is_tested_every_epoch_goes_on_where_it_was_killed(tmp_path, monkeypatch):
-    configuration, clock = Configuration("cifar10_frog", "f1_linear"), itertools.count(step=60)
-    monkeypatch.setattr(epochs.time, "process_time", lambda: next(clock))  # an epoch takes one minute
+    configuration = Configuration("cifar10_frog", "f1_linear")
     monkeypatch.setattr(cifar10, "LEARNING_RATE", 0.1)  # so that the order of the batches shows
     epochs.run(configuration, 3, None, tmp_path / "whole")
-    whole = summary.epochs(configuration, tmp_path / "whole")
+    (whole,) = summary.epochs(configuration, tmp_path / "whole")
     assert [row["epoch"] for row in whole] == [1, 2, 3]
 
     epochs.run(configuration, 1, None, tmp_path / "killed")
@@ -60,9 +57,11 @@ def test_a_network_that_is_tested_every_epoch_goes_on_where_it_was_killed(tmp_pa
         patch.setattr(keras.Model, "save_weights", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             epochs.run(configuration, 3, None, tmp_path / "killed")
-    assert len(summary.epochs(configuration, tmp_path / "killed")) == 2
+    assert [len(rows) for rows in summary.epochs(configuration, tmp_path / "killed")] == [2]
     epochs.run(configuration, 3, None, tmp_path / "killed")
-    resumed = summary.epochs(configuration, tmp_path / "killed")
+    (resumed,) = summary.epochs(configuration, tmp_path / "killed")
+    for row in (*whole, *resumed):
+        assert row.pop("seconds") > 0
     np.testing.assert_allclose(*([list(row.values()) for row in rows] for rows in (whole, resumed)), rtol=1e-4)
     assert summary.best_epoch(whole)["validation_loss"] == min(row["validation_loss"] for row in whole)
 
@@ -72,3 +71,16 @@ def test_a_network_that_is_tested_every_epoch_goes_on_where_it_was_killed(tmp_pa
     with pytest.raises(FileNotFoundError, match="3 epochs"):
         epochs.run(configuration, 4, None, tmp_path / "whole")
     assert lines.read_text() == before
+
+
+@pytest.mark.usefixtures("_small_pictures")
+def test_trials_of_a_network_that_is_tested_every_epoch_differ(tmp_path, monkeypatch):
+    seeds = []
+    pictures = cifar10.load("cifar10_frog", 0, None)
+    monkeypatch.setattr(cifar10, "load", lambda _, seed, __: seeds.append(seed) or pictures)
+    configuration = Configuration("cifar10_frog", "f1_linear")
+    for trial in (0, 1):
+        epochs.run(configuration, 1, None, tmp_path, trial=trial)
+    first, second = summary.epochs(configuration, tmp_path)
+    assert seeds == [0, 1]
+    assert first[0]["validation_loss"] != second[0]["validation_loss"]

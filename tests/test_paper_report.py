@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from benchmarks.paper import claims, environment, evaluation, report, runner, store, summary, timing
+from benchmarks.paper import (
+    claims,
+    convergence,
+    environment,
+    epochs,
+    evaluation,
+    report,
+    runner,
+    store,
+    summary,
+    timing,
+)
 from benchmarks.paper.configurations import TABLES, Configuration, configurations
 from benchmarks.paper.layout import LAYOUT
 
@@ -97,6 +108,22 @@ def test_one_network_reaches_the_paper_or_not(f1, verdict, tmp_path):
     found = [claim for claim in claims.claims(tmp_path) if "reaches" in claim[0]]
     assert [claim[3] for claim in found] == [verdict, verdict]
     assert "mean over thresholds, 2 epochs" in found[1][2]
+
+
+def test_networks_tested_after_every_epoch_count_at_their_own_best_epochs(tmp_path):
+    configuration = Configuration("cifar10_frog", "f1_linear_mean")
+    for trial, curve in enumerate([((0.5, 0.70), (0.2, 0.74)), ((0.1, 0.71), (0.4, 0.99), (0.3, 0.98))]):
+        rows = [
+            dict.fromkeys(epochs.COLUMNS, f1) | {"epoch": k, "seconds": 30, "validation_loss": loss}
+            for k, (loss, f1) in enumerate(curve, start=1)
+        ]
+        store.write_rows(store.epochs_path(configuration, tmp_path, "yolov3_tiny", trial), rows)
+    ((_, _, numbers, verdict),) = (claim for claim in claims.claims(tmp_path) if "reaches" in claim[0])
+    assert "0.725 (backbone of YOLOv3-tiny, mean over thresholds, 2 to 3 epochs), paper 0.73 - 0.01" in numbers
+    assert verdict == "holds (2 trials)"
+    section = convergence.convergence_section(tmp_path)
+    assert "| 0.725 ± 0.021 (0.73 ± 0.01, -0.01) |" in section
+    assert section.rstrip().endswith("| 2 | 1 to 2 | 2 to 3 | 1 to 2 |")
 
 
 def test_one_trial_decides_nothing_and_half_an_epoch_is_not_rounded_away(tmp_path):

@@ -33,11 +33,14 @@ def _run(options: argparse.Namespace, tables: list[str]) -> None:
     from benchmarks.paper import epochs, runner
 
     if options.epoch_by_epoch:
-        for configuration in only(EPOCH_BY_EPOCH, options.dataset, options.loss):
-            epochs.run(configuration, options.epoch_by_epoch, options.raw_dir, options.results, options.network)
+        for trial in range(options.trials or 1):
+            for configuration in only(EPOCH_BY_EPOCH, options.dataset, options.loss):
+                epochs.run(
+                    configuration, options.epoch_by_epoch, options.raw_dir, options.results, options.network, trial
+                )
     else:
         wanted = configurations(tables, options.dataset, options.loss)
-        runner.run(wanted, options.trials, options.raw_dir, options.results)
+        runner.run(wanted, options.trials or TRIALS, options.raw_dir, options.results)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -45,12 +48,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--table", nargs="+", default=["all"], choices=["all", *TABLES], help="which tables")
     parser.add_argument("--dataset", nargs="+", help="only these data sets")
     parser.add_argument("--loss", nargs="+", help="only these losses")
-    parser.add_argument("--trials", type=int, default=TRIALS, help="number of trials")
+    parser.add_argument("--trials", type=int, help=f"number of trials; {TRIALS}, or 1 with --epoch-by-epoch")
     parser.add_argument(
         "--epoch-by-epoch",
-        type=float,
-        metavar="MINUTES",
-        help="instead of tables: a network for CIFAR-10, trained for this long and tested after every epoch",
+        type=int,
+        metavar="EPOCHS",
+        help="instead of tables: a network for CIFAR-10, trained for so many epochs and tested after each",
     )
     parser.add_argument(
         "--network", default="tiny_darknet", choices=NETWORKS, help="with --epoch-by-epoch: which network"

@@ -1,8 +1,8 @@
-"""What more time gives on CIFAR-10: one network of one loss, tested after every epoch, one line an epoch.
+"""What more time gives on CIFAR-10: a network tested after every epoch, one file for each trial, one line an epoch.
 
-    python -m benchmarks.paper --epoch-by-epoch 90 --loss f1_linear --raw-dir ...
+    python -m benchmarks.paper --epoch-by-epoch 100 --trials 2 --loss f1_linear_mean --network yolov3_tiny --raw-dir ...
 
-A run that was interrupted goes on after its last whole epoch, and one that is given more minutes adds to its lines.
+A run that was interrupted goes on after its last whole epoch, and one that is given more epochs adds to its lines.
 Both need the weights that it keeps beside its lines. They are not committed: to repeat a committed run, give another
 folder for the results.
 """
@@ -22,17 +22,23 @@ COLUMNS = ("mean_f1", "f1_at_half", "f1_tuned", "mean_accuracy", "mean_precision
 
 
 def run(
-    configuration: Configuration, minutes: float, raw_dir: str | None, folder: Path, network: str = "tiny_darknet"
+    configuration: Configuration,
+    epochs: int,
+    raw_dir: str | None,
+    folder: Path,
+    network: str = "tiny_darknet",
+    trial: int = 0,
 ) -> None:
-    """Trains until the lines account for `minutes` of processor time."""
-    splits = cifar10.load(configuration.dataset, 0, raw_dir)
-    lines = store.epochs_path(configuration, folder, network)
+    """Trains one trial until it has `epochs` lines."""
+    splits = cifar10.load(configuration.dataset, trial, raw_dir)
+    lines = store.epochs_path(configuration, folder, network, trial)
     weights = lines.with_suffix(".weights.h5")
-    untrained = cifar10.untrained(configuration.loss, 0, network)
+    untrained = cifar10.untrained(configuration.loss, trial, network)
     model, rows = _resume(untrained, len(splits.train[1]), weights, store.read_rows(lines))
-    while sum(row["seconds"] for row in rows) < 60 * minutes:
+    while len(rows) < epochs:
         epoch, started = len(rows) + 1, time.process_time()
-        keras.utils.set_random_seed(epoch)  # the order of the pictures does not depend on interruptions
+        # The order of the pictures does not depend on interruptions.
+        keras.utils.set_random_seed(trial * cifar10.MOST_EPOCHS + epoch)
         history = model.fit(*splits.train, cifar10.BATCH_SIZE, verbose=2)
         progress = {
             "epoch": epoch,

@@ -67,10 +67,10 @@ def _draw_f_beta(axis: plt.Axes, dataset: str, folder: Path) -> None:
 def _draw_epochs(axis: plt.Axes, dataset: str, folder: Path) -> None:
     colours = {"tiny_darknet": "#1b6ca8", "tiny_darknet_keras": "#9ec5e0", "yolov3_tiny": "#2e8b57"}
     for (loss, network), label in SOFT_F1_BY_EPOCH.items():
-        if rows := epochs(Configuration(dataset, loss), folder, network):
+        for trial, rows in enumerate(epochs(Configuration(dataset, loss), folder, network)):
             colour, style = colours[network], ":" if loss == "f1_linear" else "-"
             points = [row["epoch"] for row in rows], [row["mean_f1"] for row in rows]
-            axis.plot(*points, style, color=colour, label=label)
+            axis.plot(*points, style, color=colour, label=None if trial else label, linewidth=1.5 / (trial + 1))
             best = best_epoch(rows)
             axis.plot(best["epoch"], best["mean_f1"], "o", color=colour)  # the epoch that validation data choose
     if paper := published("cifar10", dataset, "f1_linear", "mean_f1"):

@@ -29,10 +29,12 @@ def add(configuration: Configuration, rows: list[Row], folder: Path = FOLDER) ->
     write_rows(folder / configuration.path, rows)
 
 
-def epochs_path(configuration: Configuration, folder: Path = FOLDER, network: str = "tiny_darknet") -> Path:
+def epochs_path(
+    configuration: Configuration, folder: Path = FOLDER, network: str = "tiny_darknet", trial: int = 0
+) -> Path:
     """Returns where a network that was tested after every epoch has its lines: beside those of the trials."""
     trials = folder / configuration.path
-    return trials.with_name(f"{trials.stem}-{network}-epochs.csv")
+    return trials.with_name(f"{trials.stem}-{network}-trial{trial}-epochs.csv")
 
 
 def read_rows(path: Path) -> list[Row]:

@@ -22,12 +22,16 @@ class Number(NamedTuple):
     deviation: float
     count: int
 
+    @property
+    def text(self) -> str:
+        """Mean and, if there are several trials, deviation."""
+        return f"{self.mean:.3f} ± {self.deviation:.3f}" if self.count > 1 else f"{self.mean:.3f}"
+
     def __str__(self) -> str:
         """Returns it as it stands in a table."""
         if self.mean != self.mean:  # a row without this value, such as the tuned threshold of logits
             return "-"
-        spread = f" ± {self.deviation:.3f}" if self.count > 1 else ""
-        text = f"{self.mean:.0f}" if self.mean >= 10 else f"{self.mean:.3f}{spread}"
+        text = f"{self.mean:.0f}" if self.mean >= 10 else self.text
         return text if self.count == TRIALS else f"{text} (n = {self.count})"
 
 
@@ -59,14 +63,28 @@ def measured(configuration: Configuration, reading: str, metric: str, folder: Pa
     return number(found) if found else None
 
 
-def epochs(configuration: Configuration, folder: Path = store.FOLDER, network: str = "tiny_darknet") -> list[store.Row]:
-    """Returns what a network was worth after each epoch; none if it was not tested after each."""
-    return store.read_rows(store.epochs_path(configuration, folder, network))
+def epochs(
+    configuration: Configuration, folder: Path = store.FOLDER, network: str = "tiny_darknet"
+) -> list[list[store.Row]]:
+    """Returns for each trial what the network was worth after each epoch; no trial if it was not tested after each."""
+    paths = (store.epochs_path(configuration, folder, network, trial) for trial in range(TRIALS))
+    return [rows for path in paths if (rows := store.read_rows(path))]
 
 
 def best_epoch(rows: list[store.Row]) -> store.Row:
     """Returns the line whose weights early stopping restores: validation data choose it, not test data."""
     return min(rows, key=lambda row: row["validation_loss"])
+
+
+def at_best_epoch(trials: list[list[store.Row]], metric: str) -> Number:
+    """Returns mean and standard deviation over trials, each at its own best epoch."""
+    return number([best_epoch(rows)[metric] for rows in trials])
+
+
+def span(counts: list[float]) -> str:
+    """Returns whole numbers as `"42"`, or `"42 to 97"` where they differ."""
+    low, high = f"{min(counts):.0f}", f"{max(counts):.0f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def number(sample: list[float]) -> Number:
