@@ -72,7 +72,7 @@ def run_trial(configuration: Configuration, seed: int, raw_dir: str | None) -> l
     stopping = keras.callbacks.EarlyStopping("whole_val_loss", patience=PATIENCE, mode="min", restore_best_weights=True)
     clock = StopAtTime(float("inf") if tf.config.list_physical_devices("GPU") else started + 60 * MINUTES_ON_CPU)
     callbacks = [ValidateWhole(splits.validation, model.loss), stopping, clock]
-    model.fit(*splits.train, BATCH_SIZE, MOST_EPOCHS, verbose=2, callbacks=callbacks)
+    model.fit(batches(splits.train), epochs=MOST_EPOCHS, shuffle=False, verbose=2, callbacks=callbacks)
     if stopping.best_weights is not None:
         model.set_weights(stopping.best_weights)
     progress = {
@@ -89,6 +89,20 @@ def run_trial(configuration: Configuration, seed: int, raw_dir: str | None) -> l
         | evaluation.read(reading, splits.validation[1], validation, splits.test[1], test)
         for reading in objectives.readings(configuration.loss)
     ]
+
+
+def batches(part: tuple[np.ndarray, np.ndarray]) -> tf.data.Dataset:
+    """Returns a part in batches, in another order every epoch.
+
+    Arrays given to `fit` are tuned while they are read, and the end of an epoch waits for the tuner, which sleeps up to
+    a minute.
+    """
+    arrays = [tf.constant(array) for array in part]
+    count = len(part[1])
+    order = tf.data.Dataset.range(count).shuffle(count).batch(BATCH_SIZE)
+    untuned = tf.data.Options()
+    untuned.autotune.enabled = False
+    return order.map(lambda rows: tuple(tf.gather(array, rows) for array in arrays)).with_options(untuned)
 
 
 def untrained(loss: str, seed: int, network: str = "tiny_darknet") -> keras.Model:

@@ -39,7 +39,7 @@ def run(
         epoch, started = len(rows) + 1, time.process_time()
         # The order of the pictures does not depend on interruptions.
         keras.utils.set_random_seed(trial * cifar10.MOST_EPOCHS + epoch)
-        history = model.fit(*splits.train, cifar10.BATCH_SIZE, verbose=2)
+        history = model.fit(cifar10.batches(splits.train), shuffle=False, verbose=2)
         progress = {
             "epoch": epoch,
             "seconds": time.process_time() - started,
