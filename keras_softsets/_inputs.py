@@ -47,8 +47,6 @@ def as_samples(
         mask: Like `sample_weight`; False removes.
         from_logits: Whether a sigmoid has to be applied to `y_pred`.
     """
-    if sample_weight is None and mask is None:
-        _check_label_values(y_true)
     labels, predictions = _tensor(y_true), _tensor(y_pred)
     labels, predictions = _same_shape(labels, predictions)
     shape = tuple(predictions.shape)
@@ -56,6 +54,7 @@ def as_samples(
     if mask is not None:
         mask = _broadcast(_tensor(mask), predictions, shape, "mask")
         weight = mask if weight is None else weight * mask
+    _check_label_values(y_true, labels, weight)
     if from_logits and weight is not None:
         # The kernel leaves samples of weight 0 out, but the slope of a sigmoid at NaN is NaN, and NaN * 0 as well.
         predictions = ops.where(ops.not_equal(weight, 0.0), predictions, ops.zeros_like(predictions))
@@ -74,6 +73,7 @@ def as_thresholds(threshold: float | Sequence[float]) -> tuple[float, ...]:
     try:
         array = np.asarray(values)
         numeric = array.dtype.kind in "fiu" and array.ndim <= 1
+        array = array.astype(str) if array.dtype == "float32" else array  # 0.3 is meant, not 0.30000001192092896
         array = array.astype("float64").reshape(-1) if numeric else np.empty(0)
     except (TypeError, ValueError):
         array = np.empty(0)
@@ -105,10 +105,15 @@ def _tensor(value: Tensor) -> Tensor:
     return ops.cast(ops.convert_to_tensor(value), "float32")
 
 
-def _check_label_values(y_true: Tensor) -> None:
+def _check_label_values(y_true: Tensor, labels: Tensor, weight: Tensor | None) -> None:
+    """Checks those that count: where the weight is 0, anything may stand."""
     if not isinstance(y_true, (np.ndarray, list, tuple, numbers.Real)):
         return  # looking into a tensor would cost a device transfer, and is impossible inside a graph
     values = np.asarray(y_true)
+    if weight is not None:
+        if keras.utils.is_keras_tensor(weight) or not hasattr(weight, "numpy"):
+            return
+        values = ops.convert_to_numpy(labels)[ops.convert_to_numpy(weight) != 0]
     if values.dtype.kind in "fiu" and values.size and not (np.nanmin(values) >= 0 and np.nanmax(values) <= 1):
         raise ValueError(
             "`y_true` must hold labels in [0, 1]; one-hot encode class ids, and map -1 to 0. "

@@ -32,9 +32,11 @@ Gradient = Callable[[Tensor, Tensor, Tensor | None, Tensor, Tensor], Tensor]
 
 _BLOCK = 2**13  # elements whose bins are counted at a time: 32 KB for each array
 _GPU_BLOCK = 2**16  # a GPU waits at the start of each block; still larger ones would lose digits in float32 sums
+_LONGEST_SUM = 2**11  # products that are added up in float32
 _SLICES = 8
 _SCATTER_LANES = 8  # neighbours in the same bin would wait for each other
 _MOST_COMPARISONS = 64
+_STEEP = 1e-5
 _FEW_EDGES = 4  # a straight line or two: comparing is cheaper than counting
 
 
@@ -49,7 +51,8 @@ def cells_kernel(heaviside: Heaviside, thresholds: tuple[float, ...], weighted: 
     """One compiled function for each configuration: traced once for all batch sizes, compiled once for each."""
     with tf.init_scope():  # the tables are constants, also when the first call comes from inside a graph
         pieces = heaviside.pieces(thresholds)
-    if pieces is None or len(pieces.edges) <= _FEW_EDGES:
+    # XLA reorders sums of constants, which on a steep slope would be seen in the direct formula.
+    if pieces is None or (len(pieces.edges) <= _FEW_EDGES and np.diff(pieces.edges).min() > _STEEP):
         sums, gradient = _direct(heaviside, thresholds)
     else:
         sums, gradient = _binned(pieces)
@@ -66,6 +69,7 @@ def _differentiable(sums: Sums, gradient: Gradient) -> Callable[..., Tensor]:
     @tf.custom_gradient
     def cells(*arrays: Tensor) -> tuple[Tensor, Callable[..., Any]]:
         y, p, w = (*arrays, None)[:3]
+        y = tf.reshape(y, tf.shape(p))  # a batch of another size is an error here, where no optimizer removes it
         totals, hard = sums(y, p, w)
 
         def backward(upstream: Tensor) -> tuple[Tensor | None, ...]:
@@ -138,8 +142,9 @@ def _rows(arrays: Sequence[Tensor | None], start: Tensor, size: Tensor) -> list[
 
 def _direct(heaviside: Heaviside, thresholds: Sequence[float]) -> tuple[Sums, Gradient]:
     # No tensor: it would belong to the graph that happens to be built first.
-    at = thresholds[0] if len(thresholds) == 1 else np.asarray(thresholds, "float32")[:, None, None]
+    at = thresholds[0] if len(thresholds) == 1 else _inside(np.asarray(thresholds, "float32"))[:, None, None]
     most = max(4 * _room() // len(thresholds), 1)
+    most = most if _on_gpu() else min(most, _LONGEST_SUM)
 
     def sums(y: Tensor, p: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor]:
         if len(thresholds) == 1:
@@ -161,6 +166,12 @@ def _direct(heaviside: Heaviside, thresholds: Sequence[float]) -> tuple[Sums, Gr
         return slope(y, p, w) if len(thresholds) == 1 else _map(slope, most, y, p, w)
 
     return sums, gradient
+
+
+def _inside(thresholds: np.ndarray) -> np.ndarray:
+    """Thresholds that rounding brought to 0 or 1, back inside."""
+    least, one = np.finfo("float32").tiny, np.float32(1)
+    return np.clip(thresholds, least, np.nextafter(one, -one))
 
 
 def _memberships(heaviside: Heaviside, at: float, y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
@@ -215,7 +226,7 @@ def _binned(pieces: Pieces) -> tuple[Sums, Gradient]:
         def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
             y, p = _counted(y, p, w)
             interval = tf.minimum(find.place(p) // 2, intervals - 1) if constant else find.interval(p)
-            columns = [tf.ones_like(p)] if constant else find.distances(p, interval)
+            columns = [tf.where(tf.math.is_nan(p), p, 1.0)] if constant else find.distances(p, interval)
             columns = columns if w is None else [w * column for column in columns]
             hard = tf.reduce_all((y == 0) | (y == 1))
             masses = _by_label(columns, interval, y, hard, intervals)
@@ -268,6 +279,7 @@ def _on_edges(masses: Tensor) -> Tensor:
 
 def _cells(masses: Tensor, values: np.ndarray) -> Tensor:
     """Weight by class and place, negatives before positives, and h at the places, to (4, thresholds, classes)."""
+    masses += 0 * tf.reduce_sum(masses, 1, keepdims=True)  # NaN in one cell is NaN in all: no score may overlook it
     both = np.concatenate([values, 1 - values])  # not a difference of sums, which would leave a rest where h is 1
     (fp, tn), (tp, fn) = (tf.split(both @ tf.transpose(x), 2) for x in tf.split(masses, 2, 1))
     return tf.stack([tp, fp, fn, tn])
@@ -310,25 +322,29 @@ class _Search:
 
     def __init__(self, edges: np.ndarray) -> None:
         self.edges = edges.astype("float32")
-        self.rest = edges - self.edges
         self.width = np.diff(edges)
         # The first float32 at or after the edge itself: on a steep slope the edge's own rounding would be seen.
-        self.bounds = np.where(self.rest > 0, np.nextafter(self.edges, np.float32(2)), self.edges)
+        self.bounds = np.where(edges > self.edges, np.nextafter(self.edges, np.float32(2)), self.edges)
+        # Distances are measured from float32 numbers beside the edges, apart also where two edges round to the same.
+        self.start, self.end = self.edges[:-1].copy(), self.edges[1:]
+        same = self.start == self.end
+        self.start[same] = np.nextafter(self.end[same], np.float32(-1))
+        self.beside_start, self.beside_end = edges[:-1] - self.start, edges[1:] - self.end
 
     def interval(self, p: Tensor) -> Tensor:
         return self._count(p, self.bounds[1:-1])
 
     def distances(self, p: Tensor, interval: Tensor) -> list[Tensor]:
         """From p to the right end of its interval, and from the left end to p."""
-        start, end = (self._choose(p, interval, self.bounds[1:-1], x) for x in (self.edges[:-1], self.edges[1:]))
+        start, end = (self._choose(p, interval, self.bounds[1:-1], x) for x in (self.start, self.end))
         return [end - p, p - start]
 
     def normalized(self, masses: Tensor) -> Tensor:
         """In widths of the interval, and from the edges themselves instead of their float32."""
         to_right, from_left = tf.unstack(masses)
-        weight = (to_right + from_left) / np.tile(np.diff(self.edges.astype("float64")), 2)
-        to_right += weight * np.tile(self.rest[1:], 2)
-        from_left -= weight * np.tile(self.rest[:-1], 2)
+        weight = (to_right + from_left) / np.tile(self.end.astype("float64") - self.start, 2)
+        to_right += weight * np.tile(self.beside_end, 2)
+        from_left -= weight * np.tile(self.beside_start, 2)
         return tf.stack([to_right, from_left]) / np.tile(self.width, 2)
 
     def place(self, p: Tensor) -> Tensor:
@@ -363,7 +379,7 @@ def _grid_of(pieces: Pieces) -> np.ndarray:
     # More than 12 bits would make the products in _Grid._minus inexact.
     for scale in range(len(edges) - 2, min(2**12, max(512, 2 * len(edges))) + 1):
         index = np.round(edges * scale)
-        near = np.abs(edges * scale - index).max() < 1e-6
+        near = np.abs(edges * scale - index).max() < 1e-6 and (np.diff(index) > 0).all()
         if near and np.array_equal((index / scale).astype("float32"), edges.astype("float32")):
             return np.arange(index[-1] + 1) / scale
     return edges
@@ -388,6 +404,6 @@ def _refine(pieces: Pieces, edges: np.ndarray) -> Pieces:
     right = pieces.left[:, home] + rise * (edges[1:] - old[home])
     slope = pieces.slope[:, home]
     nearest = np.abs(edges[:, None] - old).argmin(1)
-    kept = np.abs(edges - old[nearest]) < 1e-9
+    kept = edges.astype("float32") == old[nearest].astype("float32")
     edge_slope = np.where(kept, pieces.edge_slope[:, nearest], np.pad(slope, ((0, 0), (0, 1)), "edge"))
     return Pieces(edges, left, right, slope, edge_slope)

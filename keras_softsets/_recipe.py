@@ -31,6 +31,8 @@ class Recipe:
     ) -> None:
         self.score = scores.get(score, **score_args)
         self.thresholds = as_thresholds(threshold)
+        if self.score.curve:  # the order has no meaning, and must not decide about slopes where points coincide
+            self.thresholds = tuple(sorted(self.thresholds))
         self.heaviside = heavisides.get(heaviside)
         self.average = check_choice("average", average, scores.AVERAGES)
         self.from_logits = bool(from_logits)

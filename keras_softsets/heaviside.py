@@ -9,6 +9,7 @@ An approximation that is linear (or constant) between finitely many points also 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_softsets._inputs import Tensor, check_number
+from keras_softsets._inputs import Tensor, as_thresholds, check_number
 
 
 class Pieces(NamedTuple):
@@ -45,6 +46,8 @@ class Heaviside:
 
     def __call__(self, p: Tensor, threshold: Tensor) -> Tensor:
         """Returns the membership in "positive" of the probabilities `p`, in [0, 1], at `threshold`."""
+        if not ops.is_tensor(threshold):
+            as_thresholds(list(np.ravel(threshold)))
         p = ops.convert_to_tensor(p)
         p = p if ops.dtype(p) == "float64" else ops.cast(p, "float32")
         return self.call(ops.clip(p, 0.0, 1.0), threshold)
@@ -58,22 +61,38 @@ class Heaviside:
         return None
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor."""
-        return {}
+        """Returns the arguments of the constructor; by default, the attributes of the same names."""
+        names = _arguments(type(self))
+        missing = [name for name in names if not hasattr(self, name)]
+        if missing:
+            raise NotImplementedError(
+                f"{type(self).__name__} must keep its arguments as attributes of the same names, or implement "
+                f"get_config. Received: no attribute {', '.join(missing)}"
+            )
+        return {name: getattr(self, name) for name in names}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Heaviside:
         """Builds the approximation that `get_config` described."""
         return cls(**config)
 
+    def _key(self) -> Any:
+        """What tells two apart: the configuration, or without one nothing but identity."""
+        try:
+            return repr(sorted(self.get_config().items(), key=lambda item: item[0]))
+        except NotImplementedError:
+            return id(self)
+
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.get_config() == other.get_config()
+        return type(self) is type(other) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash((type(self), repr(sorted(self.get_config().items(), key=lambda item: item[0]))))
+        return hash((type(self), self._key()))
 
     def __repr__(self) -> str:
-        arguments = ", ".join(f"{name}={getattr(self, name, value)!r}" for name, value in self.get_config().items())
+        arguments = ", ".join(
+            f"{name}={getattr(self, name)!r}" for name in _arguments(type(self)) if hasattr(self, name)
+        )
         return f"{type(self).__name__}({arguments})"
 
 
@@ -117,21 +136,17 @@ class LinearHeaviside(Heaviside):
 
     def pieces(self, thresholds: Sequence[float]) -> Pieces:
         """The break points of all thresholds; between two neighbours every h(., threshold) is a straight line."""
-        tau = np.asarray(thresholds, "float64")
+        tau = np.clip(np.asarray(thresholds, "float64"), 1e-30, 1 - 1e-9)  # what float32 probabilities can tell apart
         margin = np.minimum(tau, 1 - tau)
         low, high = tau - margin / 2, tau + margin / 2
         edges = _merge([0.0, *low, *high, 1.0])
         points, values = np.stack([0 * tau, low, high, 0 * tau + 1], 1), [0.0, self.delta, 1 - self.delta, 1.0]
         h = np.stack([np.interp(edges, x, values) for x in points])
-        slope = np.diff(h) / np.diff(edges)
-        # Eq. 5 gives both break points to the middle segment, and the ends of [0, 1] to the outer ones.
-        before, after = np.pad(slope, ((0, 0), (1, 0)), "edge"), np.pad(slope, ((0, 0), (0, 1)), "edge")
-        edge_slope = np.where(np.isclose(edges, high[:, None], rtol=0, atol=_SAME), before, after)
-        return Pieces(edges, h[:, :-1], h[:, 1:], slope, edge_slope)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor."""
-        return {"delta": self.delta}
+        # Eq. 5 gives both break points to the middle segment. Whether p is on one is seen in float32.
+        at, low, high = (x.astype("float32") for x in (edges, low[:, None], high[:, None]))
+        rises = np.diff(values) / np.maximum(np.diff(points), 1e-30)
+        edge_slope = np.where(at < low, rises[:, :1], np.where(at > high, rises[:, 2:], rises[:, 1:2]))
+        return Pieces(edges, h[:, :-1], h[:, 1:], np.diff(h) / np.diff(edges), edge_slope)
 
 
 @keras.saving.register_keras_serializable(package="keras_softsets")
@@ -158,10 +173,6 @@ class SigmoidHeaviside(Heaviside):
         """The logistic function of k (p - threshold)."""
         return ops.sigmoid(self.k * (p - _like(threshold, p)))
 
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor."""
-        return {"k": self.k}
-
 
 @keras.saving.register_keras_serializable(package="keras_softsets")
 class StepHeaviside(Heaviside):
@@ -175,13 +186,13 @@ class StepHeaviside(Heaviside):
     differentiable = False
 
     def call(self, p: Tensor, threshold: Tensor) -> Tensor:
-        """Compares in the precision of p, so that p = 0.7 is positive at threshold 0.7 in float32 too."""
-        return ops.cast(p >= _like(threshold, p), ops.dtype(p))
+        """Compares in the precision of p, so that p = 0.7 is positive at threshold 0.7 in float32 too. NaN stays."""
+        return ops.where(ops.isnan(p), p, ops.cast(p >= _like(threshold, p), ops.dtype(p)))
 
     def pieces(self, thresholds: Sequence[float]) -> Pieces:
         """The thresholds themselves; between two neighbours every step is constant."""
         edges = _merge([0.0, *thresholds, 1.0])
-        value = (edges[:-1] >= np.asarray(thresholds)[:, None] - _SAME).astype("float64")
+        value = ((1 + _SAME) * edges[:-1] >= np.asarray(thresholds)[:, None]).astype("float64")
         return Pieces(edges, value, value, 0 * value, np.zeros((len(value), len(edges))))
 
 
@@ -239,7 +250,7 @@ class TabulatedHeaviside(Heaviside):
         return {"base": keras.saving.serialize_keras_object(self.base), "decimals": self.decimals}
 
 
-_SAME = 1e-12  # edges closer than this are one edge: 3 * 0.1 / 2 and 0.3 - 0.15 differ in the last bit
+_SAME = 1e-12  # edges that differ by less, relatively, are one: 3 * 0.1 / 2 and 0.3 - 0.15 differ in the last bit
 _BY_NAME: dict[str, type[Heaviside]] = {
     "linear": LinearHeaviside,
     "sigmoid": SigmoidHeaviside,
@@ -296,13 +307,18 @@ def get(heaviside: HeavisideLike) -> Heaviside:
     )
 
 
+def _arguments(kind: type[Heaviside]) -> list[str]:
+    parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
+    return [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+
+
 def _like(value: Any, p: Tensor) -> Tensor:
     return ops.cast(value, p.dtype)
 
 
 def _merge(values: Sequence[float]) -> np.ndarray:
     edges = np.unique(np.asarray(values, "float64"))
-    keep = np.append(True, np.diff(edges) > _SAME)
+    keep = np.append(True, np.diff(edges) > _SAME * edges[1:])
     edges = edges[keep]
     edges[-1] = 1.0
     return edges

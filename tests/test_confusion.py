@@ -134,7 +134,18 @@ def test_weight_zero_is_absence_of_whatever_stands_there():
 
 def test_nan_predictions_are_not_hidden():
     for thresholds in (0.5, NINE):
-        assert np.isnan(as_array(confusion_matrix([0, 1], [0.3, np.nan], threshold=thresholds))).any()
+        for heaviside in ("linear", "sigmoid", "step"):
+            cells = confusion_matrix([0, 1], [0.3, np.nan], threshold=thresholds, heaviside=heaviside)
+            assert np.isnan(as_array(cells)).all()
+
+
+def test_labels_that_count_are_checked_and_others_are_not():
+    for weight in ([1, 1], [[1], [0.5]], 2.0):
+        with pytest.raises(ValueError, match=r"from 0\.0 to 2\.0"):
+            confusion_matrix([0, 2], [0.1, 0.9], weight)
+    np.testing.assert_allclose(
+        as_array(confusion_matrix([[0], [2]], [[0.1], [0.9]], [1, 0])), as_array(confusion_matrix([0], [0.1]))
+    )
 
 
 def test_empty_batch():

@@ -7,11 +7,57 @@ import reference
 import tensorflow as tf
 from keras import ops
 
-from keras_softsets import Heaviside, LinearHeaviside, SigmoidHeaviside, StepHeaviside, TabulatedHeaviside, heaviside
+from keras_softsets import (
+    Heaviside,
+    LinearHeaviside,
+    SigmoidHeaviside,
+    SoftF1,
+    StepHeaviside,
+    TabulatedHeaviside,
+    heaviside,
+)
 
 THRESHOLDS = (0.01, 0.1, 0.25, 0.3, 0.5, 0.7, 0.9, 0.99)
 SOFT = (LinearHeaviside(), LinearHeaviside(0.0), LinearHeaviside(0.2), LinearHeaviside(0.5), SigmoidHeaviside())
 P = np.linspace(0, 1, 1001).astype("float32")
+
+
+class Ramp(Heaviside):
+    """A user's approximation that says nothing about its configuration."""
+
+    def __init__(self, slope):
+        self.slope = slope
+
+    def call(self, p, threshold):
+        return ops.clip(0.5 + self.slope * (p - threshold), 0, 1)
+
+
+class HiddenRamp(Ramp):
+    def __init__(self, steepness):
+        super().__init__(steepness)
+        self._steepness = steepness
+
+
+@pytest.mark.parametrize("ramp", [Ramp, HiddenRamp])
+def test_approximations_with_other_arguments_are_others(ramp):
+    values = [float(SoftF1(heaviside=ramp(slope))([0, 1, 1], [0.3, 0.6, 0.9])) for slope in (1.0, 50.0)]
+    np.testing.assert_allclose(values, [0.2105, 0], atol=1e-4)
+    assert ramp(1.0) != ramp(2.0)
+
+
+def test_configuration_is_the_arguments_by_default():
+    assert Ramp(3.0).get_config() == {"slope": 3.0}
+    assert Ramp(3.0) == Ramp(3.0)
+    assert repr(Ramp(3.0)) == "Ramp(slope=3.0)"
+    with pytest.raises(NotImplementedError, match=r"HiddenRamp .* no attribute steepness"):
+        HiddenRamp(3.0).get_config()
+
+
+@pytest.mark.parametrize("threshold", [0.0, 1.5, [0.5, 1.0], None])
+@pytest.mark.parametrize("h", [LinearHeaviside(), SigmoidHeaviside(), StepHeaviside(), TabulatedHeaviside()])
+def test_threshold_is_checked(h, threshold):
+    with pytest.raises(ValueError, match="threshold"):
+        h(0.5, threshold)
 
 
 def slope_of(h, p, threshold):

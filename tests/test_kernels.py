@@ -11,6 +11,7 @@ from keras_softsets import _kernels
 from keras_softsets._inputs import Samples
 from keras_softsets.heaviside import Heaviside, LinearHeaviside, SigmoidHeaviside, StepHeaviside, TabulatedHeaviside
 from keras_softsets.losses import SoftF1
+from keras_softsets.metrics import CURVE_THRESHOLDS
 
 ONE = (0.37,)
 NINE = tuple(k / 10 for k in range(1, 10))
@@ -18,6 +19,8 @@ MANY = tuple(k / 100 for k in range(1, 100))
 UNEVEN = (0.013, 0.0971, 0.2017, 0.31, 0.4423, 0.5551, 0.6713, 0.8117, 0.953)
 CROWDED = tuple(np.random.default_rng(7).uniform(1e-3, 1 - 1e-3, 60))  # more edges than are compared one by one
 STEEP = (1e-4, 0.5, 1 - 1e-4)
+SINGLE = tuple(np.linspace(0.1, 0.9, 9, dtype="float32").tolist())  # edges that differ, but not in float32
+TWINS = (0.3, float(np.float32(0.3)), 0.3 + 1e-8, 0.6, 0.2)
 EXACT = 1e-6
 BLOCKS = 2 * _kernels._BLOCK + 3  # two blocks of samples, and a rest
 
@@ -107,8 +110,12 @@ BINNED = {
     "linear, crowded": (LinearHeaviside(0.2), CROWDED),
     "linear, steep": (LinearHeaviside(), STEEP),
     "linear, unsorted": (LinearHeaviside(), (0.7, 0.2, 0.2)),
+    "linear, float32": (LinearHeaviside(), SINGLE),
+    "linear, twins": (LinearHeaviside(), TWINS),
+    "linear, curve": (LinearHeaviside(), CURVE_THRESHOLDS),
     "step, 9": (StepHeaviside(), NINE),
     "step, uneven": (StepHeaviside(), UNEVEN),
+    "step, twins": (StepHeaviside(), (*TWINS, *NINE, 1e-13)),
     "tabulated": (TabulatedHeaviside("linear"), NINE),
     "tabulated, 1": (TabulatedHeaviside("linear"), ONE),
     "tabulated sigmoid": (TabulatedHeaviside("sigmoid", decimals=3), NINE),
@@ -198,12 +205,35 @@ def test_a_kernel_first_called_inside_one_graph_serves_another():
     assert values[0] == values[1]
 
 
-@pytest.mark.parametrize("name", ["linear, 1", "linear, 9", "sigmoid, 9"])
-def test_nan_propagates_and_an_empty_batch_is_zero(name):
+EXTREMES = [
+    (1 - 1e-7,),
+    (1 - 1e-9,),
+    (1e-9,),
+    (1 - 1e-9, 0.5),
+    (1 - 1e-12, 0.5),
+    (1 - 1e-15, 0.3, 0.4),
+    (1e-13, 0.3, 0.4, 0.6),
+    (1e-35, 0.4, 1 - 1e-8),
+]
+
+
+@pytest.mark.parametrize("thresholds", EXTREMES)
+def test_thresholds_that_float32_takes_for_0_or_1(thresholds):
+    y, p = (np.concatenate(pair) for pair in zip(batch(100)[:2], adversarial([])))
+    p = p[p > 1e-34][:, None]  # for smaller ones float32 has no slope
+    y = y[: len(p)]
+    expected = transcription(LinearHeaviside(), y, p, None, thresholds, np.zeros((4, len(thresholds), 1)))[0]
+    cells, gradient = computed(LinearHeaviside(), y, p, None, thresholds, 1.0 + np.arange(4.0)[:, None, None])
+    np.testing.assert_allclose(cells, expected, atol=1e-4)
+    assert np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_nan_is_in_every_cell_and_an_empty_batch_is_zero(name):
     heaviside, thresholds = ALL[name]
     y, p, _ = batch()
     p[17] = np.nan
-    assert np.isnan(computed(heaviside, y, p, None, thresholds, 1.0)[0]).any()
+    assert np.isnan(computed(heaviside, y, p, None, thresholds, 1.0)[0]).all()
     cells, gradient = computed(heaviside, y[:0], p[:0], None, thresholds, 1.0)
     assert not cells.any()
     assert gradient.shape == (0, 1)
@@ -223,6 +253,13 @@ def test_weight_zero_leaves_no_trace_and_probabilities_are_clipped(name):
     assert_exact(cells, expected)
     assert_exact(gradient, slopes)
     assert not gradient[:60].any()
+
+
+@pytest.mark.parametrize("heaviside", [StepHeaviside(), LinearHeaviside(), SigmoidHeaviside()])
+def test_totals_of_weights_that_are_no_powers_of_two(heaviside):
+    y, p, _ = batch(30_000)
+    cells = _kernels.sum_cells(Samples(y, p, np.full_like(p, 0.1)), (0.3, 0.7), heaviside).numpy()
+    np.testing.assert_allclose(cells.sum(0), 3000, rtol=EXACT)
 
 
 @pytest.mark.parametrize("name", ["linear, 1", "linear, 9", "step, 9"])
