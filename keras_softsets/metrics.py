@@ -82,6 +82,12 @@ class SoftSetMetric(keras.metrics.Metric):
     def merge_state(self, metrics: Iterable[SoftSetMetric]) -> None:
         """Adds what other metrics of the same kind have seen, for example on other shards of the data."""
         for metric in metrics:
+            if (metric.recipe.thresholds, metric.recipe.heaviside) != (self.recipe.thresholds, self.recipe.heaviside):
+                raise ValueError(
+                    "Metrics that are merged must have the same `threshold` and `heaviside`. "
+                    f"Received: {metric.recipe.thresholds}, {metric.recipe.heaviside!r}, where this one has "
+                    f"{self.recipe.thresholds}, {self.recipe.heaviside!r}"
+                )
             if metric._cells is not None:
                 self._build(tuple(metric._cells.shape))
                 self._cells.assign_add(metric._cells)

@@ -20,6 +20,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import keras
 from keras import ops
 
 from keras_softsets._inputs import Tensor, check_choice, check_number
@@ -56,7 +57,7 @@ class Score:
         """Scores cells if the first argument is a `ConfusionMatrix`; else returns the score with these parameters."""
         if args and isinstance(args[0], ConfusionMatrix):
             parameters = self._named(*args[1:], **parameters)
-            return self.function(args[0], **{**self.parameters, **parameters})
+            return self.function(ConfusionMatrix(*map(_floating, args[0])), **{**self.parameters, **parameters})
         return self.bind(*args, **parameters)
 
     def bind(self, *args: Any, **parameters: Any) -> Score:
@@ -156,7 +157,7 @@ def averaged(score: Score, cells: ConfusionMatrix, average: str | None) -> Tenso
     check_choice("average", average, AVERAGES)
     if average == "micro":
         cells = ConfusionMatrix(*(ops.sum(cell, 1, keepdims=True) for cell in cells))
-    values = score(cells)
+    values = ops.convert_to_tensor(score(cells))
     rank = len(values.shape)
     if rank not in (1, 2):
         raise ValueError(
@@ -180,20 +181,25 @@ def ratio(numerator: Tensor, denominator: Tensor, cells: ConfusionMatrix) -> Ten
     in a precision), the value is exact and the gradient is that at a millionth: large, never huge.
     """
     floor = 1e-6 * ops.stop_gradient(cells.total)
-    some, regular = denominator > 0, denominator > floor
+    nothing, regular = denominator <= 0, denominator > floor  # neither holds for NaN, which stays NaN
     exact = numerator / ops.where(regular, denominator, 1.0)
-    fixed = ops.stop_gradient(numerator / ops.where(some, denominator, 1.0))
-    bounded = fixed + (numerator - fixed * denominator) / ops.where(ops.logical_xor(some, regular), floor, 1.0)
-    return ops.where(regular, exact, ops.where(some, bounded, ops.zeros_like(bounded)))
+    fixed = ops.stop_gradient(numerator / ops.where(nothing, 1.0, denominator))
+    bounded = fixed + (numerator - fixed * denominator) / ops.where(ops.logical_or(nothing, regular), 1.0, floor)
+    return ops.where(regular, exact, ops.where(nothing, ops.zeros_like(bounded), bounded))
 
 
 def square_root(x: Tensor) -> Tensor:
     """Square root whose slope is bounded by 500, so that a root near 0 does not blow up a step of training."""
-    positive = x > 0
-    value = ops.where(positive, ops.sqrt(ops.where(positive, x, 1.0)), ops.zeros_like(x))
-    fixed = ops.stop_gradient(value)
-    bounded = fixed + (x - ops.stop_gradient(x)) * 500.0
-    return ops.where(positive, ops.where(fixed < 1e-3, bounded, value), ops.zeros_like(x))
+    nothing = x <= 0
+    value = ops.sqrt(ops.where(nothing, 1.0, x))
+    bounded = ops.stop_gradient(value) + (x - ops.stop_gradient(x)) * 500.0
+    return ops.where(nothing, ops.zeros_like(x), ops.where(value < 1e-3, bounded, value))
+
+
+def _floating(cell: Tensor) -> Tensor:
+    """Counts and lists are cells, too."""
+    cell = ops.convert_to_tensor(cell)
+    return cell if keras.backend.is_float_dtype(ops.dtype(cell)) else ops.cast(cell, "float32")
 
 
 def _tiny(x: Tensor) -> float:
@@ -402,7 +408,7 @@ def tversky(cells: ConfusionMatrix, alpha: float = 0.5, beta: float = 0.5) -> Te
 
 @score
 def youden_j(cells: ConfusionMatrix) -> Tensor:
-    """Recall plus specificity minus 1 (informedness), from -1 to 1; 0 for any constant prediction.
+    """Recall plus specificity minus 1 (informedness), from -1 to 1; 0 for a constant prediction of both classes.
 
     Formula: `tp / (tp + fn) + tn / (tn + fp) - 1`
 
@@ -433,8 +439,8 @@ def roc_auc(cells: ConfusionMatrix) -> Tensor:
     cells = _by_threshold(cells)
     tpr, fpr = _with_corners(recall(cells)), _with_corners(1 - specificity(cells))
     area = ops.sum((fpr[:-1] - fpr[1:]) * (tpr[:-1] + tpr[1:]), 0) / 2
-    both = ops.logical_and(cells.positives[0] > 0, cells.negatives[0] > 0)
-    return ops.where(both, area, ops.zeros_like(area))
+    missing = ops.logical_or(cells.positives[0] <= 0, cells.negatives[0] <= 0)
+    return ops.where(missing, ops.zeros_like(area), area)
 
 
 @score(curve=True)
@@ -456,11 +462,13 @@ def pr_auc(cells: ConfusionMatrix) -> Tensor:
     cells = _by_threshold(cells)
     called = ops.concatenate([cells.total[:1], cells.predicted_positives, ops.zeros_like(cells.total[:1])], 0)
     share = ratio(cells.positives, cells.total, cells)[:1]
-    height = ops.concatenate([share, precision(cells), ops.zeros_like(share)], 0)
+    # Where nothing is called, the height has no weight in the area, but must not draw recall down.
+    point = ops.where(cells.predicted_positives <= 0, share, precision(cells))
+    height = ops.concatenate([share, point, ops.zeros_like(share)], 0)
     width = _with_corners(recall(cells))
     mean = ops.where(called[1:] > 0, (height[:-1] + height[1:]) / 2, height[:-1])
     area = ops.sum((width[:-1] - width[1:]) * mean, 0)
-    return ops.where(cells.positives[0] > 0, area, ops.zeros_like(area))
+    return ops.where(cells.positives[0] <= 0, ops.zeros_like(area), area)
 
 
 def _shares(cells: ConfusionMatrix) -> ConfusionMatrix:
@@ -470,7 +478,6 @@ def _shares(cells: ConfusionMatrix) -> ConfusionMatrix:
 
 def _by_threshold(cells: ConfusionMatrix) -> ConfusionMatrix:
     """Cells in order of rising threshold, whatever the order in which the user gave them."""
-    cells = ConfusionMatrix(*map(ops.convert_to_tensor, cells))
     order = ops.argsort(-ops.stop_gradient(recall(cells) - specificity(cells)), 0)
     return ConfusionMatrix(*(ops.take_along_axis(cell, order, 0) for cell in cells))
 

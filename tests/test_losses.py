@@ -147,6 +147,44 @@ def test_no_batch_gives_nan_or_inf(loss, heaviside, rng):
 
 
 @pytest.mark.parametrize("loss", NAMED, ids=lambda loss: loss.__name__)
+@pytest.mark.parametrize("heaviside", ["linear", "sigmoid", TabulatedHeaviside()], ids=str)
+def test_nan_in_a_prediction_is_nan_in_the_loss(loss, heaviside):
+    for y in ([0, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 1]):
+        for thresholds in (0.5, NINE):
+            assert np.isnan(loss(threshold=thresholds, heaviside=heaviside)(y, [0.2, np.nan, 0.9]))
+
+
+@pytest.mark.parametrize("loss", ["roc_auc", "pr_auc", "f1"])
+def test_order_of_thresholds_does_not_matter_also_where_points_coincide(loss):
+    y, p = np.float32([0, 1, 0, 1, 1, 0]), np.float32([0, 1, 0, 1, 0, 1])
+    up, down = (value_and_gradient(SoftSetLoss(loss, threshold=t), y, p) for t in (NINE, NINE[::-1]))
+    np.testing.assert_allclose(up[0], down[0], rtol=1e-6)
+    np.testing.assert_allclose(up[1], down[1], rtol=1e-5)
+
+
+def test_area_under_precision_and_recall_never_pushes_positives_down():
+    y = np.float32([0, 1, 0, 1])
+    for p in (0.0, 1e-30, 1e-3):
+        _, gradient = value_and_gradient(keras_softsets.SoftAUPRC(), y, np.full(4, p, "float32"))
+        assert (gradient[y == 1] <= 0).all()
+
+
+def test_thresholds_in_float32_are_the_decimals_that_were_meant(rng):
+    y, p = rng.integers(0, 2, 30), rng.random(30)
+    loss = SoftF1(threshold=np.linspace(0.1, 0.9, 9, dtype="float32"))
+    assert loss.get_config()["threshold"] == list(NINE)
+    assert float(loss(y, p)) == float(SoftF1(threshold=NINE)(y, p))
+
+
+@pytest.mark.parametrize("size", [3, 5, 7])
+def test_batches_of_different_size_are_an_error_inside_a_graph_too(size):
+    unknown = [tf.TensorSpec((None,), tf.float32)] * 2
+    step = tf.function(lambda y, p: SoftF1()(y, p), input_signature=unknown)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="reshape"):
+        step(tf.ones(size), tf.fill([6], 0.3))
+
+
+@pytest.mark.parametrize("loss", NAMED, ids=lambda loss: loss.__name__)
 def test_degenerate_batches_have_a_finite_loss_and_no_gradient_where_there_is_nothing_to_learn(loss):
     for y, p, w in (([], [], None), ([0, 1], [0.2, 0.6], [0.0, 0.0])):
         value, gradient = value_and_gradient(loss(), np.float32(y), np.float32(p), w)

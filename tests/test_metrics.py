@@ -172,6 +172,8 @@ def test_shards_merge(batch):
     right.update_state(y[70:], p[70:], w[70:])
     merged = metrics.F1()
     merged.merge_state([left, metrics.F1(), right])
+    with pytest.raises(ValueError, match="same `threshold`"):
+        merged.merge_state([metrics.F1(threshold=0.9)])
     assert float(merged.result()) == float(whole.result())
 
 

@@ -109,6 +109,15 @@ def test_areas_of_perfect_constant_and_reversed_rankings(rng):
         assert float(scores.pr_auc(constant)[0]) == pytest.approx(y.mean(), rel=1e-5)
 
 
+@pytest.mark.parametrize("kind", [int, np.int64, lambda x: tf.constant(x, "int32"), lambda x: [[x]]])
+def test_counts_are_cells_too(kind):
+    cells = (4, 1, 2, 3)
+    for name in OURS:
+        if not scores.get(name).curve:
+            expected = scores.get(name)(ConfusionMatrix(*map(float, cells)))
+            np.testing.assert_allclose(np.ravel(scores.get(name)(ConfusionMatrix(*map(kind, cells)))), expected)
+
+
 def test_areas_do_not_depend_on_the_order_of_the_thresholds(rng):
     y, p = rng.random((50, 2)) < 0.4, rng.random((50, 2))
     for heaviside in ("step", "linear", "sigmoid"):
