@@ -46,9 +46,11 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
 
     To survive a kill, give it a `backup_dir` and list it *before* `keras.callbacks.BackupAndRestore`, which brings back
     the model and the epoch. In that order a kill between the two costs nothing; in the other it would lose one
-    epoch's value, which is reported when training starts again. Both may share a folder. The state is removed when
-    training ends, as `BackupAndRestore` does. Each file is written in one step; `BackupAndRestore` (Keras 3.15) writes
-    its own in place and needs `double_checkpoint=True` to survive a kill in that moment.
+    epoch's value, which is reported when training starts again. Give both the same folder: when training ends,
+    `BackupAndRestore` removes it with all that is in it, and a kill before that loses nothing either. In a folder of
+    its own the state is removed as soon as this callback has restored the best weights. Each file is written in one
+    step; `BackupAndRestore` (Keras 3.15) writes its own in place and needs `double_checkpoint=True` to survive a kill
+    in that moment.
 
     Args:
         monitor: Name of the value to watch, as in the logs of `fit`. Defaults to `"val_loss"`.
@@ -156,10 +158,11 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
         last = (self.params or {}).get("epochs")
         if not self._begun and last in self._states.epochs():  # killed after the last of all epochs
             self._load(last)
-        self._states.delete()
         if self.stopped_epoch and self.verbose:
             print(f"Epoch {self.stopped_epoch + 1}: early stopping, {self.window} epochs brought no improvement.")
         self._restore()
+        if not self._states.shared():
+            self._states.delete()
 
     def _monitored(self, epoch: int, logs: dict[str, Any]) -> float:
         if self.monitor not in logs:
@@ -279,6 +282,10 @@ class _States:
     def epochs(self) -> list[int]:
         """Returns the epochs before which a state was saved."""
         return sorted(int(path.suffixes[0][1:]) for path in self._paths("*", "json"))
+
+    def shared(self) -> bool:
+        """Returns whether `BackupAndRestore` has its backup in the folder, which it will remove."""
+        return self._folder is not None and (self._folder / "training_metadata.json").exists()
 
     def save(self, epoch: int, state: dict[str, Any], weights: Sequence[np.ndarray] | None) -> None:
         """Saves the state before an epoch, and the weights if they are new; drops what is no longer needed."""

@@ -1,5 +1,6 @@
 """WindowedEarlyStopping: made-up histories, Keras's own EarlyStopping, and trainings that are killed."""
 
+import contextlib
 import doctest
 import json
 import os
@@ -341,6 +342,27 @@ def test_interrupted_after_the_decision_to_stop(tmp_path, restore):
     model, callback = interrupted_fit(tmp_path, expected.stopped_epoch, window=3, restore_best_weights=restore)
     assert (callback.stopped_epoch, callback.best) == (expected.stopped_epoch, expected.best)
     assert model.history.epoch == [expected.stopped_epoch + 1]  # Keras must begin one, but there is no second
+    np.testing.assert_array_equal(model.get_weights()[0], whole.get_weights()[0])
+    assert not (tmp_path / "b").exists()
+
+
+class InterruptAtTheEnd(keras.callbacks.Callback):
+    def on_train_end(self, logs=None):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("window", [3, 20])  # stopped early, or after all epochs
+def test_interrupted_between_the_ends_of_both_callbacks(tmp_path, window):
+    whole = small_model()
+    expected = WindowedEarlyStopping(window=window)
+    small_fit(whole, expected, epochs=12)
+    for interrupts in ([InterruptAtTheEnd()], []):
+        model, callback = small_model(), WindowedEarlyStopping(window=window, backup_dir=tmp_path / "b")
+        backup = keras.callbacks.BackupAndRestore(tmp_path / "b", double_checkpoint=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            small_fit(model, callback, *interrupts, backup, epochs=12)
+    state = [(c.stopped_epoch, c.best_epoch, c.best) for c in (callback, expected)]
+    assert state[0] == state[1]
     np.testing.assert_array_equal(model.get_weights()[0], whole.get_weights()[0])
     assert not (tmp_path / "b").exists()
 
