@@ -124,6 +124,17 @@ def test_other_prepared_data_under_the_same_version_are_noticed(creditcard, monk
         datasets.load(**creditcard)
 
 
+@pytest.mark.parametrize("damage", [lambda b: b[:-7], lambda b: b[:99] + b"?" + b[100:], lambda b: b"", None])
+def test_damaged_prepared_data_are_named(creditcard, damage):
+    datasets.load(**creditcard)
+    (records,) = creditcard["data_dir"].rglob("*.tfrecord*")
+    records.unlink() if damage is None else records.write_bytes(damage(records.read_bytes()))
+    with pytest.raises(
+        ValueError, match=r"^The prepared data in .*1\.0\.0 are damaged, delete the folder and load again"
+    ):
+        datasets.load(**creditcard)
+
+
 class Internet:
     """Stands in for TFDS's downloader: serves made-up content and remembers what was asked for."""
 

@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import struct
 import tarfile
+import zlib
 
 import numpy as np
 import pytest
@@ -112,6 +114,37 @@ def pickled_labels(folder):
     return "labels.npz must hold the arrays train (125 classes) and test (25), received: Object arrays cannot be loaded"
 
 
+def truncated_labels(folder):
+    write_cifar10_sheets(folder)
+    path = folder / "labels.npz"
+    path.write_bytes(path.read_bytes()[:300])
+    return "labels.npz must hold the arrays train (125 classes) and test (25), received: File is not a zip file"
+
+
+def zeroed_labels(folder):
+    write_cifar10_sheets(folder)
+    np.savez_compressed(folder / "labels.npz", train=np.arange(125), test=np.arange(25))
+    content = bytearray((folder / "labels.npz").read_bytes())
+    content[60:160] = bytes(100)
+    (folder / "labels.npz").write_bytes(content)
+    return "labels.npz must hold the arrays train (125 classes) and test (25), received:"
+
+
+def single_array_of_labels(folder):
+    write_cifar10_sheets(folder)
+    with (folder / "labels.npz").open("wb") as file:
+        np.save(file, np.zeros(150))
+    return "labels.npz must hold the arrays train (125 classes) and test (25), received:"
+
+
+def enormous_sheet(folder):
+    write_cifar10_sheets(folder)
+    chunks = [b"IHDR" + struct.pack(">IIBBBBB", 60000, 60000, 8, 2, 0, 0, 0), b"IDAT"]
+    framed = [struct.pack(">I", len(c) - 4) + c + struct.pack(">I", zlib.crc32(c)) for c in chunks]
+    (folder / "train_1.webp").write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(framed))
+    return "train_1.webp cannot be read, it is damaged or truncated: Image size"
+
+
 def few_labels(folder):
     write_cifar10_sheets(folder)
     np.savez(folder / "labels.npz", train=np.zeros(3), test=np.zeros(2))
@@ -122,7 +155,8 @@ def few_labels(folder):
     "damage",
     [
         damage_batch, lengthen_batch, change_pixel, truncate_archive, shorten_archive, link_in_archive, crop_sheet,
-        lossy_sheet, truncate_sheet, pickled_labels, few_labels,
+        lossy_sheet, truncate_sheet, pickled_labels, few_labels, truncated_labels, zeroed_labels,
+        single_array_of_labels, enormous_sheet,
     ],
 )  # fmt: skip
 def test_damaged_cifar10_files_are_named(tmp_path, monkeypatch, damage):

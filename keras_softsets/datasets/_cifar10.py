@@ -8,6 +8,7 @@ are not accepted.
 import hashlib
 import io
 import tarfile
+import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -129,7 +130,7 @@ def _read_sheet(path: Path) -> Array:
             if picture.size != (side, side):
                 raise ValueError(f"{path} must be a picture of {side}x{side}, received {picture.size}.")
             pixels = np.asarray(picture.convert("RGB"))
-    except OSError as error:
+    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
         raise ValueError(f"{path} cannot be read, it is damaged or truncated: {error}") from error
     return pixels.reshape(TILES, _SIDE, TILES, _SIDE, 3).swapaxes(1, 2).reshape(-1, _SIDE, _SIDE, 3)
 
@@ -140,7 +141,7 @@ def _read_classes(path: Path) -> list[Array]:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
             classes = np.concatenate([arrays["train"], arrays["test"]]).astype("uint8")
         return list(classes.reshape(len(BATCHES), TILES * TILES))
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile, zlib.error) as error:
         expected = f"train ({5 * TILES * TILES:,} classes) and test ({TILES * TILES:,})"
         raise ValueError(f"{path} must hold the arrays {expected}, received: {error}") from error
 

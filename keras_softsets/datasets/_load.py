@@ -75,7 +75,7 @@ def load(
     expected = lookup(name)
     _check_arguments(seed, as_numpy, batch_size)
     builder = _prepare(name, raw_dir, data_dir)
-    parts = _split_table(builder, seed) if "features" in builder.info.features else _split_images(builder, seed)
+    parts = _read(builder, seed)
     _check_prepared(expected, parts, builder.data_dir)
     scaling = fit_scaling(parts.train[0])
     if as_numpy:
@@ -120,6 +120,17 @@ def _prepare(name: str, raw_dir: str | os.PathLike[str] | None, data_dir: str | 
     return builder
 
 
+def _read(builder: Any, seed: int) -> Splits:
+    import tensorflow as tf
+
+    split = _split_table if "features" in builder.info.features else _split_images
+    damage = (tf.errors.DataLossError, tf.errors.NotFoundError, tf.errors.InvalidArgumentError, IndexError)
+    try:
+        return split(builder, seed)
+    except damage as error:
+        raise ValueError(f"{_damaged(builder.data_dir)} {error}") from error
+
+
 def _split_table(builder: Any, seed: int) -> Splits:
     tables = [read_records(builder, split) for split in builder.info.splits]
     x, y = (np.concatenate([table[key] for table in tables]) for key in ("features", "label"))
@@ -141,5 +152,8 @@ def _take(x: Array, y: Array, indices: Any) -> tuple[Array, Array]:
 
 def _check_prepared(expected: Description, parts: Splits, data_dir: str) -> None:
     labels = np.concatenate([y for _, y in parts])
-    where = f"The prepared data in {data_dir} are damaged, delete the folder and load again: they"
-    check_counts(expected, len(labels), int(labels.sum()), where)
+    check_counts(expected, len(labels), int(labels.sum()), f"{_damaged(data_dir)} they")
+
+
+def _damaged(data_dir: str) -> str:
+    return f"The prepared data in {data_dir} are damaged, delete the folder and load again:"
