@@ -1,5 +1,7 @@
 """A classifier for production: the model, its threshold and its label in one SavedModel, laid out for TF Serving."""
 
+import inspect
+import keyword
 import math
 import numbers
 import os
@@ -32,8 +34,9 @@ def export_classifier(
 
     The inputs keep their names: those of the model's `Input` layers, or the keys if it takes a dictionary. What only
     Keras has named (`keras_tensor_3`) is called `inputs`, or `inputs_0`, `inputs_1` and so on where there are several.
-    Characters other than letters, digits and `_` become `_`. A subclassed model declares no inputs: it gets float32 of
-    the shapes it was built with. Wrap it to say more: `keras.Model(inputs, model(inputs))`.
+    Characters other than letters, digits and `_` become `_`, and what Python refuses as the name of an argument
+    (`class`, `1x`), or TensorFlow does (`_x`), gets `input_` in front. A subclassed model declares no inputs: it gets
+    float32 of the shapes it was built with. Wrap it to say more: `keras.Model(inputs, model(inputs))`.
 
     The version appears by a single rename of a finished and flushed folder. A server that watches `path` never sees
     half of it, and of several exports at the same time each gets a version of its own. A crash can leave a hidden
@@ -108,12 +111,18 @@ def _input_structure(model: keras.Model) -> Any:
     if hasattr(model, "inputs"):
         return model.input
     shapes = (model.get_build_config() or {}).get("input_shape")
-    if shapes is None:
+    if shapes is None or _required_arguments(model) > 1:
         raise ValueError(
             "`model` must take its inputs as one argument and know their shapes: wrap it as "
             f"keras.Model(inputs, model(inputs)). Received: model={model.name!r}"
         )
     return _as_tensors(shapes)
+
+
+def _required_arguments(model: keras.Model) -> int:
+    parameters = inspect.signature(model.call).parameters.values()
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return sum(p.default is p.empty and p.name not in ("training", "mask") for p in positional)
 
 
 def _as_tensors(shapes: Any) -> Any:
@@ -131,10 +140,16 @@ def _input_names(structure: Any) -> list[str]:
         name = "_".join(key for key in path if isinstance(key, str)) or tensor.name
         if _NAMED_BY_KERAS.fullmatch(name):
             name = "inputs" if len(leaves) == 1 else f"inputs_{index}"
-        names.append(re.sub(r"\W", "_", name, flags=re.ASCII))
+        names.append(_argument(re.sub(r"\W", "_", name, flags=re.ASCII)))
     if len(set(names)) < len(names):
         raise ValueError(f"`model` must have inputs that differ in letters, digits and '_'. Received: {names}")
     return names
+
+
+def _argument(name: str) -> str:
+    """TensorFlow makes the names arguments of a Python function, and refuses some."""
+    usable = name.isidentifier() and not keyword.iskeyword(name) and name != "self" and not name.startswith("_")
+    return name if usable else f"input_{name}"
 
 
 def _check_output(output: Any, threshold: np.ndarray) -> None:
@@ -148,7 +163,8 @@ def _check_output(output: Any, threshold: np.ndarray) -> None:
 
 
 def _checked_threshold(threshold: Any) -> np.ndarray:
-    values = np.asarray(threshold, dtype="float32")
+    values = np.asarray(threshold)
+    values = values.astype("float32") if values.dtype.kind in "fiu" else np.array([math.nan])
     if values.ndim > 1 or not np.all((values >= 0) & ((values <= 1) | (values == math.inf))):
         raise ValueError(
             f"`threshold` must be a number in [0, 1] or inf, or a sequence of such. Received: threshold={threshold}"
@@ -159,7 +175,7 @@ def _checked_threshold(threshold: Any) -> np.ndarray:
 def _checked_folder(path: str | os.PathLike[str]) -> pathlib.Path:
     if not os.fspath(path) or "://" in os.fspath(path):  # elsewhere a rename is not atomic
         raise ValueError(f"`path` must be a local folder. Received: path={os.fspath(path)!r}")
-    return pathlib.Path(path)
+    return pathlib.Path(path).expanduser()
 
 
 def _check_version(version: int | None) -> None:

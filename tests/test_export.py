@@ -385,6 +385,33 @@ def two_outputs():
     return keras.Model(x, {"a": Dense(1)(x), "b": Dense(1)(x)})
 
 
+@pytest.mark.parametrize("name", ["class", "self", "1x", "_x", "été"])
+def test_names_that_python_or_tensorflow_refuses(name, tmp_path):
+    model = keras.Sequential([keras.Input((2,), name=name), Dense(1, "sigmoid")])
+    served = tf.saved_model.load(export_classifier(model, tmp_path))
+    (argument,) = served.signatures["serving_default"].structured_input_signature[1]
+    assert argument.startswith("input_")
+    answer = served.signatures["serving_default"](**{argument: tf.ones((1, 2))})
+    np.testing.assert_allclose(answer["probability"], model(tf.ones((1, 2))), rtol=1e-6)
+
+
+def test_the_home_folder_is_found(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    model = keras.Sequential([keras.Input((2,)), Dense(1)])
+    assert export_classifier(model, "~/models") == tmp_path / "models" / "1"
+
+
+class TwoArguments(keras.Model):
+    def call(self, left, right):
+        return keras.ops.sum(left + right, -1, keepdims=True)
+
+
+def two_arguments():
+    model = TwoArguments()
+    model(features(4, 2), features(4, 2))
+    return model
+
+
 def colliding_names():
     a, b = keras.Input((1,), name="a b"), keras.Input((1,), name="a-b")
     return keras.Model({"a b": a, "a-b": b}, Dense(1)(keras.layers.Concatenate()([a, b])))
@@ -396,6 +423,9 @@ def colliding_names():
         (Subclassed, {}, "`model` must be built.* unbuilt"),
         (lambda: keras.Sequential([Dense(1)]), {}, "`model` must be built"),
         (two_outputs, {}, "`model` must have one output tensor. Received: dict of 2"),
+        (two_arguments, {}, "`model` must take its inputs as one argument"),
+        (lambda: constant(0.0), {"threshold": True}, "Received: threshold=True"),
+        (lambda: constant(0.0), {"threshold": "0.5"}, "Received: threshold=0.5"),
         (colliding_names, {}, r"differ in letters, digits and '_'. Received: \['a_b', 'a_b'\]"),
         (lambda: constant(0.0), {"threshold": 50}, "Received: threshold=50"),
         (lambda: constant(0.0), {"threshold": -0.1}, "`threshold` must be a number in"),
