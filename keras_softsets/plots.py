@@ -14,9 +14,9 @@ from keras import ops
 
 from keras_softsets import heaviside as heavisides
 from keras_softsets import scores
-from keras_softsets._inputs import Tensor
+from keras_softsets._inputs import Tensor, as_thresholds
 from keras_softsets._recipe import HeavisideLike, ScoreLike
-from keras_softsets.confusion import confusion_matrix
+from keras_softsets.confusion import ConfusionMatrix, confusion_matrix
 
 Figure = Any  # matplotlib is optional, also for type checkers
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -85,10 +85,12 @@ def score_against_threshold(
     """
     named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
     function = scores.get(score, **score_args)
+    if function.curve:
+        raise ValueError(f"`score` must be one of a single threshold. Received: score={function!r}")
     rows = 2 if histogram else 1
     figure, axes = _figure(rows, 1, width=6.4, height=4.8 / rows if rows > 1 else 3.6, sharex=True)
     for number, (name, p) in enumerate(named.items()):
-        cells = confusion_matrix(y_true, p, sample_weight, threshold=thresholds, heaviside="step")
+        cells = _cells(y_true, p, sample_weight, threshold=thresholds, heaviside="step")
         axes[0, 0].plot(thresholds, _numpy(function(cells))[:, 0], label=name, **_line(number))
         if histogram:
             bins = np.linspace(0, 1, 41)
@@ -127,7 +129,7 @@ def curves(
     named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
     figure, axes = _figure(1, 2, width=4.2, height=4.2)
     for number, (name, p) in enumerate(named.items()):
-        cells = confusion_matrix(y_true, p, sample_weight, threshold=sorted(thresholds), heaviside=heaviside)
+        cells = _cells(y_true, p, sample_weight, threshold=sorted(thresholds), heaviside=heaviside)
         recall, false_positives = (_numpy(x)[:, 0] for x in (scores.recall(cells), 1 - scores.specificity(cells)))
         share = _numpy(scores.ratio(cells.positives, cells.total, cells))[0, 0]
         called = _numpy(cells.predicted_positives)[:, 0] > 0
@@ -165,9 +167,11 @@ def confusion(
         >>> [axis.get_title() for axis in figure.axes]
         ['hard', 'soft, LinearHeaviside(delta=0.1)']
     """
+    if len(as_thresholds(threshold)) > 1:
+        raise ValueError(f"`threshold` must be a single number. Received: threshold={threshold}")
     figure, axes = _figure(1, 2, width=3.6, height=3.4)
     for axis, name in zip(axes[0], ("step", heaviside)):
-        cells = confusion_matrix(y_true, y_pred, sample_weight, threshold=threshold, heaviside=heavisides.get(name))
+        cells = _cells(y_true, y_pred, sample_weight, threshold=threshold, heaviside=heavisides.get(name))
         tp, fp, fn, tn = (float(cell[0, 0]) for cell in cells)
         matrix = np.array([[tn, fp], [fn, tp]])
         shares = matrix / np.maximum(matrix.sum(1, keepdims=True), 1e-30)
@@ -209,10 +213,21 @@ def training(history: Any, names: Sequence[str] | None = None) -> Figure:
         for number, key in enumerate((name, f"val_{name}")):
             if key in single:
                 label = "validation" if number else "training"
-                axis.plot(np.arange(1, len(single[key]) + 1), single[key], label=label, **_line(number))
+                every = max(len(single[name]) // max(len(single[key]), 1), 1)  # validation_freq
+                axis.plot(every * np.arange(1, len(single[key]) + 1), single[key], label=label, **_line(number))
         axis.set(xlabel="epoch", ylabel=name)
         axis.legend(frameon=False)
     return figure
+
+
+def _cells(y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None, **options: Any) -> ConfusionMatrix:
+    cells = confusion_matrix(y_true, y_pred, sample_weight, **options)
+    if cells.tp.shape[1] != 1:
+        raise ValueError(
+            "`y_true` must be of one class, (n,) or (n, 1); draw one picture for each class. "
+            f"Received: {cells.tp.shape[1]} classes"
+        )
+    return cells
 
 
 def _figure(rows: int, columns: int, *, width: float, height: float, **options: Any) -> tuple[Figure, np.ndarray]:

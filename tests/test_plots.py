@@ -66,5 +66,22 @@ def test_matrices_and_training(batch):
     np.testing.assert_array_equal(figure.axes[0].lines[1].get_ydata(), [3, 2])
     assert len(figure.axes) == 1
     assert written(figure)
+    figure = plots.training({"loss": [4.0, 3.0, 2.0, 1.0], "val_loss": [3.0, 2.0]})  # validation_freq=2
+    np.testing.assert_array_equal(figure.axes[0].lines[1].get_xdata(), [2, 4])
     with pytest.raises(ValueError, match=r"Received: \['f9'\]"):
         plots.training({"loss": [1.0]}, ["f9"])
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda y, p: plots.score_against_threshold(y, p, "roc_auc"), "`score` must be one of a single threshold"),
+        (lambda y, p: plots.curves(np.stack([y, y], 1), np.stack([p, p], 1)), "Received: 2 classes"),
+        (lambda y, p: plots.confusion(np.stack([y, y], 1), np.stack([p, p], 1)), "Received: 2 classes"),
+        (lambda y, p: plots.confusion(y, p, threshold=[0.3, 0.6]), "`threshold` must be a single number"),
+        (lambda *_: plots.approximations(["linear"], threshold=1.5), "`threshold` must be"),
+    ],
+)
+def test_what_cannot_be_drawn_is_an_error(draw, message, batch):
+    with pytest.raises(ValueError, match=message):
+        draw(*batch)
