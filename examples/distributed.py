@@ -13,6 +13,7 @@ digits for two epochs and to 0.004 over ten. One device does the same when its f
 """
 
 import argparse
+import math
 import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -82,6 +83,8 @@ def main():
         args.data, args.samples, args.batch_size, args.epochs = None, 1000, 256, 2
 
     strategy, data = mirrored(args.devices), table(args)
+    # Keras 3.15 wants the first batch to be the same on each replica.
+    args.batch_size = math.ceil(args.batch_size / strategy.num_replicas_in_sync) * strategy.num_replicas_in_sync
     print(f"{strategy.num_replicas_in_sync} replicas on {', '.join(strategy.extended.worker_devices)}")
     losses, weights = train(strategy, data, args)
     if args.check:

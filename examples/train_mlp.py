@@ -10,6 +10,7 @@ lines that make one resumable.
 
 import argparse
 import importlib.util
+import math
 from pathlib import Path
 
 import keras
@@ -113,11 +114,11 @@ def main():
     history = model.fit(
         x,
         y,
-        batch_size=args.batch_size,
+        # Keras 3.15 wants the first batch to be the same on each replica, also in validation.
+        batch_size=math.ceil(args.batch_size / strategy.num_replicas_in_sync) * strategy.num_replicas_in_sync,
         epochs=args.epochs,
         class_weight={0: 1.0, 1: weight},  # enters the sums TP, FP, FN, TN, as copies of the rows would
         validation_data=data.validation,
-        # Keras 3.15 wants the first batch of a validation to be the same on each replica; which size does not matter.
         validation_batch_size=256 * strategy.num_replicas_in_sync,
         callbacks=callbacks,
         verbose=2,

@@ -12,6 +12,7 @@ environment may help (0.22 instead of 0.50 seconds a batch on one core of an AMD
 """
 
 import argparse
+import math
 from pathlib import Path
 
 import keras
@@ -69,9 +70,12 @@ def main():
     if args.mixed_precision:
         # bfloat16 has float32's range and runs on CPUs; float16 is what most GPUs are fast at.
         keras.config.set_dtype_policy("mixed_float16" if tf.config.list_physical_devices("GPU") else "mixed_bfloat16")
+    strategy = make_strategy()
+    # Keras 3.15 wants the first batch to be the same on each replica.
+    args.batch_size = math.ceil(args.batch_size / strategy.num_replicas_in_sync) * strategy.num_replicas_in_sync
     train, validation, test = load(args)
 
-    with make_strategy().scope():  # the cells are summed over replicas, so the loss is that of the global batch
+    with strategy.scope():  # the cells are summed over replicas, so the loss is that of the global batch
         model = models.tiny_darknet()
         score = "f1" if args.loss == "bce" else args.loss
         soft = {"threshold": args.threshold, "heaviside": keras_softsets.LinearHeaviside(args.delta)}

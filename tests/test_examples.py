@@ -46,6 +46,7 @@ EXPECTED = {
     "serve": (["--model", str(ROOT / "saved_models/example_classifier")], rf'"probability": \[{NUMBER}', []),
     "train_mlp": (
         [
+            "--devices=3",
             "--loss=SoftFBeta",
             "--beta=2",
             "--threshold",

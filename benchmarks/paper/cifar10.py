@@ -94,8 +94,8 @@ def run_trial(configuration: Configuration, seed: int, raw_dir: str | None) -> l
 def batches(part: tuple[np.ndarray, np.ndarray]) -> tf.data.Dataset:
     """Returns a part in batches, in another order every epoch.
 
-    Arrays given to `fit` are tuned while they are read, and the end of an epoch waits for the tuner, which sleeps up to
-    a minute.
+    Arrays given to `fit` are tuned while they are read, and the end of an epoch waits for the tuner to wake up: twenty
+    seconds after an epoch of 45, with TensorFlow 2.21.
     """
     arrays = [tf.constant(array) for array in part]
     count = len(part[1])
