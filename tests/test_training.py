@@ -205,3 +205,14 @@ def test_a_data_set_with_unknown_shapes():
     model = mlp()
     model.compile(loss=SoftF1(), metrics=[metrics.F1()])
     assert np.isfinite(model.fit(data, verbose=0).history["loss"][0])
+
+
+@pytest.mark.parametrize("threshold", [0.5, (0.2, 0.5, 0.8)])
+def test_one_nan_in_the_data_ends_training_with_terminate_on_nan(threshold):
+    x, y = np.random.default_rng(0).normal(size=(64, 3)).astype("float32"), np.arange(64) % 3 == 0
+    x[17, 1] = np.nan
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1, activation="sigmoid")])
+    model.compile("adam", SoftF1(threshold=threshold))
+    history = model.fit(x, y, epochs=3, verbose=0, callbacks=[keras.callbacks.TerminateOnNaN()])
+    assert len(history.epoch) == 1
+    assert np.isnan(history.history["loss"]).all()
