@@ -36,7 +36,7 @@ _LONGEST_SUM = 2**11  # products that are added up in float32
 _SLICES = 8
 _SCATTER_LANES = 8  # neighbours in the same bin would wait for each other
 _MOST_COMPARISONS = 64
-_STEEP = 1e-5
+_STEEP = 1e-5  # intervals on which a sum of constants, rounded, is seen
 _FEW_EDGES = 4  # a straight line or two: comparing is cheaper than counting
 
 

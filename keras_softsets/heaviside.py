@@ -79,7 +79,10 @@ class Heaviside:
     def _key(self) -> Any:
         """What tells two apart: the configuration, or without one nothing but identity."""
         try:
-            return repr(sorted(self.get_config().items(), key=lambda item: item[0]))
+            config = self.get_config()
+            # NumPy shows only the ends of a long array.
+            exact = {k: v.tobytes() if isinstance(v, np.ndarray) else repr(v) for k, v in config.items()}
+            return tuple(sorted(exact.items(), key=lambda item: item[0]))
         except NotImplementedError:
             return id(self)
 

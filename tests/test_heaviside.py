@@ -49,6 +49,11 @@ def test_configuration_is_the_arguments_by_default():
     assert Ramp(3.0).get_config() == {"slope": 3.0}
     assert Ramp(3.0) == Ramp(3.0)
     assert repr(Ramp(3.0)) == "Ramp(slope=3.0)"
+    table = np.zeros(5000)
+    other = table.copy()
+    other[2500] = 1
+    assert Ramp(table) == Ramp(table.copy())
+    assert Ramp(table) != Ramp(other)
     with pytest.raises(NotImplementedError, match=r"HiddenRamp .* no attribute steepness"):
         HiddenRamp(3.0).get_config()
 
