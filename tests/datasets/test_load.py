@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 import tensorflow as tf
-from datasets_raw import MADE_UP, cifar10_batches, expect_made_up
+from raw_files import MADE_UP, cifar10_batches, expect_made_up
 
 from keras_softsets import datasets, models
 from keras_softsets.datasets import _catalog, _load, _synthetic

@@ -21,7 +21,7 @@ from sklearn import metrics as sklearn_metrics
 
 from keras_softsets import losses
 
-ROOT = pathlib.Path(__file__).parents[1]
+ROOT = pathlib.Path(__file__).parents[2]
 SCRIPTS = ROOT / "tests" / "scripts"
 EXAMPLE = ROOT / "examples" / "multi_worker.py"
 TIMEOUT = 900  # of a collective that hangs, not of a slow machine

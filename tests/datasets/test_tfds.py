@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import tensorflow_datasets as tfds
-from datasets_raw import MADE_UP, expect_made_up
+from raw_files import MADE_UP, expect_made_up
 
 from keras_softsets.datasets.builders import (
     Adult,

@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from keras_softsets import datasets, metrics
 
-ROOT = pathlib.Path(__file__).parents[1]
+ROOT = pathlib.Path(__file__).parents[2]
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 TIMEOUT = 900  # of a hanging script, not of a slow machine
 NUMBER = r"(-?\d+\.\d+)"

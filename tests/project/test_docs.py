@@ -16,7 +16,7 @@ from keras import ops
 import keras_softsets
 from keras_softsets import losses, metrics, scores
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(keras_softsets.__path__, "keras_softsets.")

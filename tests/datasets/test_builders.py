@@ -9,7 +9,7 @@ import numpy as np
 import promise
 import pytest
 import tensorflow_datasets as tfds
-from datasets_raw import MADE_UP, cifar10_batches, creditcard_lines, expect_made_up, write_creditcard_fraud
+from raw_files import MADE_UP, cifar10_batches, creditcard_lines, expect_made_up, write_creditcard_fraud
 from tensorflow_datasets.core.download import checksums, downloader
 from tensorflow_datasets.core.download.download_manager import NonMatchingChecksumError
 

@@ -8,7 +8,7 @@ import zlib
 
 import numpy as np
 import pytest
-from datasets_raw import (
+from raw_files import (
     TILES,
     cifar10_batches,
     expect_made_up,

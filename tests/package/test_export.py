@@ -17,7 +17,7 @@ import tensorflow as tf
 from keras_softsets import export
 from keras_softsets.export import export_classifier
 
-SCRIPTS = pathlib.Path(__file__).parent / "scripts"
+SCRIPTS = pathlib.Path(__file__).parents[1] / "scripts"
 ENVIRONMENT = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
 Dense = keras.layers.Dense
 

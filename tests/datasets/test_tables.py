@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from datasets_raw import ADULT_RICH_ROW, ADULT_ROW, MADE_UP, mammography_lines, party
+from raw_files import ADULT_RICH_ROW, ADULT_ROW, MADE_UP, mammography_lines, party
 
 from keras_softsets.datasets import _adult, _cocktail_party, _creditcard, _mammography
 from keras_softsets.datasets._raw import LocalFile

@@ -16,7 +16,7 @@ import pytest
 from keras_softsets import callbacks, losses, metrics
 from keras_softsets.callbacks import WindowedEarlyStopping
 
-SCRIPT = pathlib.Path(__file__).parent / "scripts" / "train_killed.py"
+SCRIPT = pathlib.Path(__file__).parents[1] / "scripts" / "train_killed.py"
 
 
 class FakeModel:

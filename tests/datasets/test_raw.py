@@ -6,7 +6,7 @@ import lzma
 
 import numpy as np
 import pytest
-from datasets_raw import MADE_UP, expect_made_up
+from raw_files import MADE_UP, expect_made_up
 
 from keras_softsets import datasets
 
