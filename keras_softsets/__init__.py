@@ -1,6 +1,7 @@
 """Train Keras models on the metric you report: soft confusion-matrix losses, exact metrics, and what goes with them."""
 
 from keras_softsets import datasets as datasets
+from keras_softsets import decisions as decisions
 from keras_softsets import metrics as metrics
 from keras_softsets import models as models
 from keras_softsets import plots as plots
@@ -8,6 +9,8 @@ from keras_softsets import scores as scores
 from keras_softsets.callbacks import WindowedEarlyStopping as WindowedEarlyStopping
 from keras_softsets.confusion import ConfusionMatrix as ConfusionMatrix
 from keras_softsets.confusion import confusion_matrix as confusion_matrix
+from keras_softsets.decisions import PerClass as PerClass
+from keras_softsets.evaluation import evaluate as evaluate
 from keras_softsets.export import export_classifier as export_classifier
 from keras_softsets.heaviside import Heaviside as Heaviside
 from keras_softsets.heaviside import LinearHeaviside as LinearHeaviside

@@ -14,7 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_softsets.confusion import ConfusionMatrix
+from keras_softsets._backend import Tensor
 
 
 def count() -> int:
@@ -24,12 +24,11 @@ def count() -> int:
     return int(tf.distribute.get_strategy().num_replicas_in_sync)
 
 
-def sum_over(cells: ConfusionMatrix) -> ConfusionMatrix:
-    """The sum over replicas, differentiably; it stands outside every XLA-compiled function, as collectives must."""
+def sum_over(totals: Tensor) -> Tensor:
+    """The sum over replicas, differentiably; it is outside every XLA-compiled function, as collectives must be."""
     if count() == 1:
-        return cells
-    context = tf.distribute.get_replica_context()
-    return ConfusionMatrix(*tf.unstack(context.all_reduce(tf.distribute.ReduceOp.SUM, tf.stack(cells))))
+        return totals
+    return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, totals)
 
 
 def make_variable(make: Callable[[], Any]) -> Any:

@@ -12,7 +12,7 @@ from typing import IO, Any
 import keras
 import numpy as np
 
-from keras_softsets._inputs import check_choice, check_number
+from keras_softsets._checks import check_choice, check_number
 
 _STATISTICS: dict[str, Callable[[list[float]], float]] = {
     # Rational arithmetic, rounded once: with a float sum, a flat history would "improve" by rounding errors.

@@ -1,15 +1,18 @@
-"""The soft confusion matrix: weighted sums of memberships, one row for each threshold, one column for each class."""
+"""The soft confusion matrix: its definition, and the cells of a batch."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from keras import ops
 
-from keras_softsets import _kernels
+from keras_softsets import _kernels, decisions
 from keras_softsets import heaviside as heavisides
-from keras_softsets._inputs import Samples, Tensor, as_samples, as_thresholds
+from keras_softsets._backend import Tensor
+from keras_softsets._inputs import Samples, as_samples, counted, explain
+from keras_softsets.decisions import Decision, DecisionLike, PerClass, Thresholds
+from keras_softsets.heaviside import Heaviside, HeavisideLike
 
 
 class ConfusionMatrix(NamedTuple):
@@ -52,14 +55,27 @@ class ConfusionMatrix(NamedTuple):
         """Weight of everything."""
         return self.positives + self.negatives
 
+    def map(self, function: Callable[[Tensor], Tensor]) -> ConfusionMatrix:
+        """Applies a function to each cell."""
+        return ConfusionMatrix(*map(function, self))
+
+    def stacked(self) -> Tensor:
+        """All cells in one tensor, tp, fp, fn and tn along a new first axis."""
+        return ops.stack(self)
+
+    @classmethod
+    def from_stacked(cls, cells: Tensor) -> ConfusionMatrix:
+        """The reverse of `stacked`."""
+        return cls(*ops.unstack(cells, 4))
+
 
 def confusion_matrix(
     y_true: Tensor,
     y_pred: Tensor,
     sample_weight: Tensor | None = None,
     *,
-    threshold: float | Sequence[float] = 0.5,
-    heaviside: heavisides.HeavisideLike = "linear",
+    threshold: DecisionLike = 0.5,
+    heaviside: HeavisideLike = "linear",
     from_logits: bool = False,
 ) -> ConfusionMatrix:
     """Computes the soft confusion matrix of a batch.
@@ -71,7 +87,8 @@ def confusion_matrix(
         y_pred: Probabilities of the same shape (up to a last axis of length 1), or logits.
         sample_weight: Weights that broadcast to `y_pred`: per sample `(n,)`, per element, per class `(1, classes)`.
             Weight 2 equals two copies, weight 0 equals absence. Defaults to `None`.
-        threshold: A number inside (0, 1), or a sequence of them. Defaults to `0.5`.
+        threshold: A number inside (0, 1), a sequence of them, or a decision such as `PerClass([0.2, 0.7])`; see
+            `keras_softsets.decisions`. With the step, also 0, 1 and inf. Defaults to `0.5`.
         heaviside: `"linear"`, `"sigmoid"`, `"step"` (the usual, hard matrix) or a `Heaviside`. Defaults to `"linear"`.
         from_logits: Whether `y_pred` holds logits, to which a sigmoid is applied. Defaults to `False`.
 
@@ -89,17 +106,29 @@ def confusion_matrix(
     Reference:
         [Tsoi et al., 2022](https://arxiv.org/abs/2009.01367), Section 3.2
     """
-    thresholds, approximation = as_thresholds(threshold), heavisides.get(heaviside)
+    decision, approximation = decisions.get(threshold), heavisides.get(heaviside)
     samples = as_samples(y_true, y_pred, sample_weight, from_logits=from_logits)
-    return cells_of(samples, thresholds, approximation, dtype="float32")
+    decision.check(approximation, samples.classes)
+    cells = sum_cells(samples, decision, approximation)
+    explain(samples, cells.tp)
+    return cells.map(lambda cell: ops.cast(cell, "float32"))
 
 
-def cells_of(
-    samples: Samples, thresholds: Sequence[float], heaviside: heavisides.Heaviside, *, dtype: str
-) -> ConfusionMatrix:
-    """Sums checked samples; `dtype` float64 keeps counts exact past 2^24."""
-    cells = ops.cast(_kernels.sum_cells(samples, thresholds, heaviside), dtype)
-    classes = samples.probability.shape[1]
-    if classes is not None:  # inside a graph the kernel, made for any shape, has forgotten it
-        cells = ops.reshape(cells, (4, len(thresholds), classes))
-    return ConfusionMatrix(*ops.unstack(cells, 4))
+def sum_cells(samples: Samples, decision: Decision, heaviside: Heaviside) -> ConfusionMatrix:
+    """Returns the cells in float64, so that counts stay exact past 2^24, by a kernel where there is one."""
+    if isinstance(decision, (Thresholds, PerClass)):
+        per_class = isinstance(decision, PerClass)
+        cells = _kernels.sum_cells(samples, decision.thresholds, heaviside, per_class=per_class)
+        if samples.classes is not None:  # inside a graph the kernel, made for any shape, has forgotten it
+            cells = ops.reshape(cells, (4, decision.rows, samples.classes))
+        return ConfusionMatrix.from_stacked(cells)
+    return sum_cells_by_definition(samples, decision, heaviside)
+
+
+def sum_cells_by_definition(samples: Samples, decision: Decision, heaviside: Heaviside) -> ConfusionMatrix:
+    """The definition of the cells. The kernels equal it, but store nothing of size rows x samples."""
+    y, p, w = counted(samples.label, samples.probability, samples.weight)
+    w = ops.ones_like(p) if w is None else w
+    h = decision.memberships(p, heaviside)  # (rows, samples, classes)
+    members = ConfusionMatrix(tp=w * y * h, fp=w * (1 - y) * h, fn=w * y * (1 - h), tn=w * (1 - y) * (1 - h))
+    return members.map(lambda cell: ops.sum(ops.cast(cell, "float64"), axis=1))

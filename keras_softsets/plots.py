@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from keras import ops
 
+from keras_softsets import decisions, scores
 from keras_softsets import heaviside as heavisides
-from keras_softsets import scores
-from keras_softsets._inputs import Tensor, as_thresholds
-from keras_softsets._recipe import HeavisideLike, ScoreLike
+from keras_softsets._backend import Tensor
 from keras_softsets.confusion import ConfusionMatrix, confusion_matrix
+from keras_softsets.evaluation import ScoreLike
+from keras_softsets.heaviside import HeavisideLike
 
 Figure = Any  # matplotlib is optional, also for type checkers
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -167,7 +168,7 @@ def confusion(
         >>> [axis.get_title() for axis in figure.axes]
         ['hard', 'soft, LinearHeaviside(delta=0.1)']
     """
-    if len(as_thresholds(threshold)) > 1:
+    if decisions.get(threshold).rows > 1:
         raise ValueError(f"`threshold` must be a single number. Received: threshold={threshold}")
     figure, axes = _figure(1, 2, width=3.6, height=3.4)
     for axis, name in zip(axes[0], ("step", heaviside)):

@@ -17,9 +17,9 @@ import numpy as np
 import tensorflow as tf
 
 from keras_softsets import scores
-from keras_softsets._inputs import Tensor
-from keras_softsets._recipe import ScoreLike
+from keras_softsets._backend import Tensor
 from keras_softsets.confusion import confusion_matrix
+from keras_softsets.evaluation import ScoreLike
 from keras_softsets.losses import SoftSetLoss
 from keras_softsets.metrics import SoftSetMetric
 

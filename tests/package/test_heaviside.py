@@ -42,27 +42,29 @@ class HiddenRamp(Ramp):
 def test_approximations_with_other_arguments_are_others(ramp):
     values = [float(SoftF1(heaviside=ramp(slope))([0, 1, 1], [0.3, 0.6, 0.9])) for slope in (1.0, 50.0)]
     np.testing.assert_allclose(values, [0.2105, 0], atol=1e-4)
-    assert ramp(1.0) != ramp(2.0)
 
 
 def test_configuration_is_the_arguments_by_default():
     assert Ramp(3.0).get_config() == {"slope": 3.0}
-    assert Ramp(3.0) == Ramp(3.0)
     assert repr(Ramp(3.0)) == "Ramp(slope=3.0)"
-    table = np.zeros(5000)
-    other = table.copy()
-    other[2500] = 1
-    assert Ramp(table) == Ramp(table.copy())
-    assert Ramp(table) != Ramp(other)
     with pytest.raises(NotImplementedError, match=r"HiddenRamp .* no attribute steepness"):
         HiddenRamp(3.0).get_config()
 
 
-@pytest.mark.parametrize("threshold", [0.0, 1.5, [0.5, 1.0], None])
-@pytest.mark.parametrize("h", [LinearHeaviside(), SigmoidHeaviside(), StepHeaviside(), TabulatedHeaviside()])
+@pytest.mark.parametrize("threshold", [0.0, 1.5, [0.5, 1.0], None, float("nan")])
+@pytest.mark.parametrize("h", [LinearHeaviside(), SigmoidHeaviside(), TabulatedHeaviside()])
 def test_threshold_is_checked(h, threshold):
     with pytest.raises(ValueError, match="threshold"):
         h(0.5, threshold)
+
+
+@pytest.mark.parametrize("h", [StepHeaviside(), TabulatedHeaviside("step")])
+def test_the_step_takes_every_threshold_that_a_tuner_can_return(h):
+    for threshold, expected in ((0.0, [1, 1, 1]), (1.0, [0, 0, 1]), (float("inf"), [0, 0, 0])):
+        np.testing.assert_array_equal(h([0.0, 0.5, 1.0], threshold), expected)
+    for threshold in (-0.1, 1.5, None, float("nan"), -float("inf")):
+        with pytest.raises(ValueError, match="threshold"):
+            h(0.5, threshold)
 
 
 def slope_of(h, p, threshold):
@@ -182,6 +184,7 @@ def test_table_is_the_base_at_truncated_p_with_the_slope_of_the_chord(base, deci
         (lambda: LinearHeaviside("0.1"), "delta='0.1'"),
         (lambda: SigmoidHeaviside(0), "k=0"),
         (lambda: SigmoidHeaviside(float("inf")), "k=inf"),
+        (lambda: SigmoidHeaviside(1e39), "k=1e+39"),
         (lambda: TabulatedHeaviside(decimals=0), "decimals=0"),
         (lambda: TabulatedHeaviside(decimals=1.5), "decimals=1.5"),
         (lambda: heaviside.get("ramp"), "heaviside='ramp'"),

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from keras_softsets import _kernels
 from keras_softsets._inputs import Samples
+from keras_softsets._kernels import _binned, _blocks, _direct
 from keras_softsets.heaviside import Heaviside, LinearHeaviside, SigmoidHeaviside, StepHeaviside, TabulatedHeaviside
 from keras_softsets.losses import SoftF1
 from keras_softsets.metrics import CURVE_THRESHOLDS
@@ -22,7 +23,7 @@ STEEP = (1e-4, 0.5, 1 - 1e-4)
 SINGLE = tuple(np.linspace(0.1, 0.9, 9, dtype="float32").tolist())  # edges that differ, but not in float32
 TWINS = (0.3, float(np.float32(0.3)), 0.3 + 1e-8, 0.6, 0.2)
 EXACT = 1e-6
-BLOCKS = 2 * _kernels._BLOCK + 3  # two blocks of samples, and a rest
+BLOCKS = 2 * _blocks._BLOCK + 3  # two blocks of samples, and a rest
 
 
 def reference(heaviside, p, thresholds):
@@ -152,10 +153,11 @@ def test_exact_with_weights_over_several_blocks(name, classes):
 
 @pytest.mark.parametrize("name", ["linear, 9", "sigmoid, 9"])
 def test_exact_in_blocks_as_large_as_on_a_gpu(name, monkeypatch):
-    monkeypatch.setattr(_kernels, "_room", lambda: _kernels._GPU_BLOCK)
+    for module in (_binned, _direct):
+        monkeypatch.setattr(module, "room", lambda: _blocks._GPU_BLOCK)
     heaviside, thresholds = ALL[name]
     thresholds = (*thresholds, 0.45)  # a configuration of its own: kernels are kept
-    check(heaviside, thresholds, *batch(2 * _kernels._GPU_BLOCK + 3, weighted=True))
+    check(heaviside, thresholds, *batch(2 * _blocks._GPU_BLOCK + 3, weighted=True))
 
 
 def test_loss_and_its_gradient_are_those_of_the_definition():
@@ -173,11 +175,11 @@ def test_loss_and_its_gradient_are_those_of_the_definition():
 
 def test_algorithm_is_chosen_by_approximation_and_number_of_thresholds(monkeypatch):
     chosen = []
-    for algorithm in ("_direct", "_binned"):
-        monkeypatch.setattr(_kernels, algorithm, lambda *_, name=algorithm: chosen.append(name) or (None, None))
+    for algorithm in ("direct", "binned"):
+        monkeypatch.setattr(_kernels, algorithm, lambda *_, name=algorithm: chosen.append(name))
     for name in (*BINNED, *DIRECT):
-        _kernels.cells_kernel.__wrapped__(*ALL[name], False)
-    assert chosen == ["_binned"] * len(BINNED) + ["_direct"] * len(DIRECT)
+        _kernels._algorithm(*ALL[name], per_class=False)
+    assert chosen == ["binned"] * len(BINNED) + ["direct"] * len(DIRECT)
 
 
 class Ramp(Heaviside):
@@ -244,7 +246,7 @@ def test_weight_zero_leaves_no_trace_and_probabilities_are_clipped(name):
     heaviside, thresholds = ALL[name]
     y, p, w = batch(weighted=True)
     w[:40], y[:20], p[10:30], p[30] = 0, -1, np.nan, np.inf
-    p[40:50], p[50:60] = -0.25, 1.5
+    p[40:50], p[50:60] = -0.05, 1.05
     upstream = 1.0 + np.arange(4.0)[:, None, None] ** 2
     cells, gradient = computed(heaviside, y, p, w, thresholds, upstream)
     y[:40], p[:40] = 0, 0.3
@@ -307,7 +309,8 @@ def test_batches_do_not_retrace_and_a_partial_batch_neither():
     model.fit(p, y, batch_size=32, epochs=2, verbose=0)
     for n in (32, 32, 5, 32):
         loss(y[:n], p[:n])
-    assert kernel.experimental_get_tracing_count() == 1
+    assert kernel.sums.experimental_get_tracing_count() == 1
+    assert kernel.slopes.experimental_get_tracing_count() == 1
 
 
 def test_works_inside_a_compiled_model():

@@ -219,8 +219,8 @@ def test_names_and_errors(batch):
         metric.update_state(y[:, :2], p[:, :2])
     with pytest.raises(ValueError, match="beta=0"):
         metrics.FBeta(beta=0)
-    with pytest.raises(ValueError, match="threshold=1"):
-        metrics.F1(threshold=1)
+    with pytest.raises(ValueError, match=r"threshold=1\.5"):
+        metrics.F1(threshold=1.5)
     with pytest.raises(ValueError, match="average='binary'"):
         metrics.F1(average="binary")
 

@@ -39,27 +39,27 @@ ARGUMENTS = {"f_beta": {"beta": 2.0}, "tversky": {"alpha": 0.3, "beta": 0.7}}
 def data(n, seed, ties):
     rng = np.random.default_rng(seed)
     y_true = rng.integers(0, 2, n)
-    y_prob = np.clip(0.35 + 0.25 * y_true + 0.25 * rng.normal(size=n), 0, 1)  # some are exactly 0 and 1
-    y_prob = np.round(y_prob * 8) / 8 if ties else y_prob.astype("float32")
-    return y_true, y_prob, rng.integers(0, 4, n) / 2 + 0.25
+    y_pred = np.clip(0.35 + 0.25 * y_true + 0.25 * rng.normal(size=n), 0, 1)  # some are exactly 0 and 1
+    y_pred = np.round(y_pred * 8) / 8 if ties else y_pred.astype("float32")
+    return y_true, y_pred, rng.integers(0, 4, n) / 2 + 0.25
 
 
-def decisions(y_prob):
+def decisions(y_pred):
     """All ways to cut the probabilities: from each distinct value on, and nowhere."""
-    return [y_prob >= cut for cut in [*np.unique(y_prob), np.inf]]
+    return [y_pred >= cut for cut in [*np.unique(y_pred), np.inf]]
 
 
 @pytest.mark.parametrize("name", SKLEARN)
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_equals_brute_force_through_scikit_learn(name, ties, weighted):
-    y_true, y_prob, weight = data(30, seed=len(name), ties=ties)
+    y_true, y_pred, weight = data(30, seed=len(name), ties=ties)
     weight = weight if weighted else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scikit-learn's, about 0 / 0
-        expected = [SKLEARN[name](y_true, d.astype(int), sample_weight=weight) for d in decisions(y_prob)]
-        tuned = tune_threshold(y_true, y_prob, name, weight, curve=True, **ARGUMENTS.get(name, {}))
-        reached = SKLEARN[name](y_true, (y_prob >= tuned.threshold).astype(int), sample_weight=weight)
+        expected = [SKLEARN[name](y_true, d.astype(int), sample_weight=weight) for d in decisions(y_pred)]
+        tuned = tune_threshold(y_true, y_pred, name, weight, curve=True, **ARGUMENTS.get(name, {}))
+        reached = SKLEARN[name](y_true, (y_pred >= tuned.threshold).astype(int), sample_weight=weight)
     np.testing.assert_allclose(tuned.curve.scores, np.nan_to_num(expected), atol=1e-12)
     assert tuned.score == pytest.approx(np.nanmax(expected), abs=1e-12)
     assert reached == pytest.approx(tuned.score, abs=1e-12)
@@ -67,14 +67,14 @@ def test_equals_brute_force_through_scikit_learn(name, ties, weighted):
 
 @pytest.mark.parametrize("label", [0, 1])
 @pytest.mark.parametrize("name", ["f1", "precision", "recall", "accuracy", "jaccard"])
-@pytest.mark.parametrize("y_prob", [[0.0, 0.25, 1.0], [0.5, 0.5, 0.5], [0.2, 0.4, 0.9]])
-def test_one_class(label, name, y_prob):
-    y_true, y_prob = np.full(3, label), np.array(y_prob)
+@pytest.mark.parametrize("y_pred", [[0.0, 0.25, 1.0], [0.5, 0.5, 0.5], [0.2, 0.4, 0.9]])
+def test_one_class(label, name, y_pred):
+    y_true, y_pred = np.full(3, label), np.array(y_pred)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        expected = max(SKLEARN[name](y_true, d.astype(int), sample_weight=None) for d in decisions(y_prob))
-        tuned = tune_threshold(y_true, y_prob, name)
-        reached = SKLEARN[name](y_true, (y_prob >= tuned.threshold).astype(int), sample_weight=None)
+        expected = max(SKLEARN[name](y_true, d.astype(int), sample_weight=None) for d in decisions(y_pred))
+        tuned = tune_threshold(y_true, y_pred, name)
+        reached = SKLEARN[name](y_true, (y_pred >= tuned.threshold).astype(int), sample_weight=None)
     assert tuned.score == reached == expected
 
 
@@ -85,12 +85,12 @@ def cells_of(y_true, decision, weight):
 
 @pytest.mark.parametrize("name", TUNABLE)
 def test_every_registered_score_equals_brute_force(name):
-    y_true, y_prob, weight = data(60, seed=11, ties=True)
+    y_true, y_pred, weight = data(60, seed=11, ties=True)
     score = scores.get(name, **ARGUMENTS.get(name, {}))
-    expected = [float(score(cells_of(y_true, d, weight))[0, 0]) for d in decisions(y_prob)]
-    tuned = tune_threshold(y_true, y_prob, score, weight)
+    expected = [float(score(cells_of(y_true, d, weight))[0, 0]) for d in decisions(y_pred)]
+    tuned = tune_threshold(y_true, y_pred, score, weight)
     assert tuned.score == pytest.approx(max(expected), abs=1e-12)
-    assert tuned == tune_threshold(y_true, y_prob, name, weight, **ARGUMENTS.get(name, {}))
+    assert tuned == tune_threshold(y_true, y_pred, name, weight, **ARGUMENTS.get(name, {}))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
@@ -99,22 +99,22 @@ def test_each_threshold_makes_its_decision_in_every_precision(dtype):
     values = [0.0, 1e-7, 0.3, 0.5, 0.7, 1.0, *rng.random(20)]
     one = np.array(values, dtype)
     close = np.concatenate([one, np.nextafter(one, 0), np.nextafter(one, 1)]) if dtype != "float64" else one
-    y_prob = np.clip(close, 0, 1)
-    y_true = rng.integers(0, 2, y_prob.size)
-    found = tune_threshold(y_true, y_prob, curve=True).curve.thresholds
-    assert len(found) == len(np.unique(y_prob)) + 1
+    y_pred = np.clip(close, 0, 1)
+    y_true = rng.integers(0, 2, y_pred.size)
+    found = tune_threshold(y_true, y_pred, curve=True).curve.thresholds
+    assert len(found) == len(np.unique(y_pred)) + 1
     assert np.all(np.diff(found) > 0)
-    for threshold, expected in zip(found.tolist(), decisions(y_prob), strict=True):
-        np.testing.assert_array_equal(y_prob >= threshold, expected)  # in the array's own type
-        np.testing.assert_array_equal(y_prob >= np.float64(threshold), expected)
-        np.testing.assert_array_equal(y_prob.astype("float32") >= np.float32(threshold), expected)
+    for threshold, expected in zip(found.tolist(), decisions(y_pred), strict=True):
+        np.testing.assert_array_equal(y_pred >= threshold, expected)  # in the array's own type
+        np.testing.assert_array_equal(y_pred >= np.float64(threshold), expected)
+        np.testing.assert_array_equal(y_pred.astype("float32") >= np.float32(threshold), expected)
 
 
 def test_float64_that_float32_cannot_tell_apart():
-    y_prob = np.array([0.5, 0.5 + 1e-12, 0.5 + 2e-12])
-    tuned = tune_threshold([0, 1, 1], y_prob)
+    y_pred = np.array([0.5, 0.5 + 1e-12, 0.5 + 2e-12])
+    tuned = tune_threshold([0, 1, 1], y_pred)
     assert tuned.score == 1.0
-    assert (y_prob >= tuned.threshold).tolist() == [False, True, True]
+    assert (y_pred >= tuned.threshold).tolist() == [False, True, True]
 
 
 def test_threshold_is_halfway_and_inside_the_unit_interval():
@@ -127,34 +127,34 @@ def test_threshold_is_halfway_and_inside_the_unit_interval():
 
 
 def test_equal_scores_go_to_the_threshold_nearest_to_one_half():
-    y_prob = [0.0625, 0.1875, 0.5625, 0.6875, 0.9375]
-    assert tune_threshold([0] * 5, y_prob).threshold == 0.375  # F1 is 0 everywhere; not "all positive"
-    assert tune_threshold([1, 0, 0, 0, 0], y_prob, "specificity").threshold == 0.96875
+    y_pred = [0.0625, 0.1875, 0.5625, 0.6875, 0.9375]
+    assert tune_threshold([0] * 5, y_pred).threshold == 0.375  # F1 is 0 everywhere; not "all positive"
+    assert tune_threshold([1, 0, 0, 0, 0], y_pred, "specificity").threshold == 0.96875
 
 
 def test_agrees_with_the_step_confusion_matrix():
-    y_true, y_prob, weight = data(500, seed=2, ties=False)
-    tuned = tune_threshold(y_true, y_prob, "mcc", weight)
+    y_true, y_pred, weight = data(500, seed=2, ties=False)
+    tuned = tune_threshold(y_true, y_pred, "mcc", weight)
     assert 0 < tuned.threshold < 1
-    cells = confusion_matrix(y_true, y_prob, weight, threshold=tuned.threshold, heaviside="step")
+    cells = confusion_matrix(y_true, y_pred, weight, threshold=tuned.threshold, heaviside="step")
     assert float(np.squeeze(scores.get("mcc")(cells))) == pytest.approx(tuned.score, abs=1e-6)
 
 
 def test_weights_are_repetitions_and_zero_is_absence():
-    y_true, y_prob, _ = data(80, seed=5, ties=False)
+    y_true, y_pred, _ = data(80, seed=5, ties=False)
     weight = np.random.default_rng(5).integers(0, 3, 80)
-    repeated = tune_threshold(np.repeat(y_true, weight), np.repeat(y_prob, weight), curve=True)
-    weighted = tune_threshold(y_true, np.where(weight, y_prob, np.nan), "f1", weight, curve=True)
+    repeated = tune_threshold(np.repeat(y_true, weight), np.repeat(y_pred, weight), curve=True)
+    weighted = tune_threshold(y_true, np.where(weight, y_pred, np.nan), "f1", weight, curve=True)
     np.testing.assert_array_equal(weighted.curve.thresholds, repeated.curve.thresholds)
     np.testing.assert_allclose(weighted.curve.scores, repeated.curve.scores, atol=1e-14)
     assert weighted.threshold == repeated.threshold
 
 
 def test_order_does_not_matter_and_labels_may_be_soft():
-    y_true, y_prob, weight = data(80, seed=6, ties=True)
+    y_true, y_pred, weight = data(80, seed=6, ties=True)
     order = np.random.default_rng(6).permutation(80)
-    tuned = tune_threshold(y_true, y_prob, "mcc", weight)
-    assert tuned.threshold == tune_threshold(y_true[order], y_prob[order], "mcc", weight[order]).threshold
+    tuned = tune_threshold(y_true, y_pred, "mcc", weight)
+    assert tuned.threshold == tune_threshold(y_true[order], y_pred[order], "mcc", weight[order]).threshold
     # A label of 0.25 is a quarter of a positive and three quarters of a negative.
     split = tune_threshold([1, 0, 1], [0.5, 0.5, 0.8], "f1", [0.25, 0.75, 1.0], curve=True)
     soft = tune_threshold([0.25, 1.0], [0.5, 0.8], curve=True)
@@ -163,24 +163,24 @@ def test_order_does_not_matter_and_labels_may_be_soft():
 
 def test_multi_label_has_one_threshold_per_class():
     columns = [data(50, seed=seed, ties=seed == 1) for seed in range(3)]
-    y_true, y_prob, weights = (np.stack(parts, axis=-1) for parts in zip(*columns, strict=True))
-    tuned = tune_threshold(y_true, y_prob, "jaccard", weights, curve=True)
-    alone = [tune_threshold(*(part[:, k] for part in (y_true, y_prob)), "jaccard", weights[:, k]) for k in range(3)]
+    y_true, y_pred, weights = (np.stack(parts, axis=-1) for parts in zip(*columns, strict=True))
+    tuned = tune_threshold(y_true, y_pred, "jaccard", weights, curve=True)
+    alone = [tune_threshold(*(part[:, k] for part in (y_true, y_pred)), "jaccard", weights[:, k]) for k in range(3)]
     np.testing.assert_array_equal(tuned.threshold, [a.threshold for a in alone])
     np.testing.assert_array_equal(tuned.score, [a.score for a in alone])
-    assert [len(c.scores) for c in tuned.curve] == [len(np.unique(y_prob[:, k])) + 1 for k in range(3)]
-    images = tune_threshold(y_true.reshape(5, 10, 3), y_prob.reshape(5, 10, 3), "jaccard", weights.reshape(5, 10, 3))
+    assert [len(c.scores) for c in tuned.curve] == [len(np.unique(y_pred[:, k])) + 1 for k in range(3)]
+    images = tune_threshold(y_true.reshape(5, 10, 3), y_pred.reshape(5, 10, 3), "jaccard", weights.reshape(5, 10, 3))
     np.testing.assert_array_equal(images.threshold, tuned.threshold)
-    per_sample = tune_threshold(y_true, y_prob, "jaccard", weights[:, 0])
-    assert per_sample.threshold[1] == tune_threshold(y_true[:, 1], y_prob[:, 1], "jaccard", weights[:, 0]).threshold
+    per_sample = tune_threshold(y_true, y_pred, "jaccard", weights[:, 0])
+    assert per_sample.threshold[1] == tune_threshold(y_true[:, 1], y_pred[:, 1], "jaccard", weights[:, 0]).threshold
 
 
 def test_columns_and_rows_mix_and_give_plain_floats():
-    y_true, y_prob, weight = data(40, seed=8, ties=False)
-    tuned = tune_threshold(y_true, y_prob, "f1", weight)
+    y_true, y_pred, weight = data(40, seed=8, ties=False)
+    tuned = tune_threshold(y_true, y_pred, "f1", weight)
     assert [type(value) for value in tuned] == [float, float]
     for truth in (y_true, y_true[:, None], y_true.astype(bool), y_true.tolist(), ops.convert_to_tensor(y_true)):
-        for prob in (y_prob, y_prob[:, None], ops.convert_to_tensor(y_prob)):
+        for prob in (y_pred, y_pred[:, None], ops.convert_to_tensor(y_pred)):
             assert tune_threshold(truth, prob, "f1", weight) == tuned
 
 
@@ -188,25 +188,25 @@ def test_own_function_as_score():
     def profit(cells, cost=0.5):
         return cells.tp - cost * cells.fp
 
-    y_true, y_prob = [0, 1, 0, 1], [0.1, 0.3, 0.5, 0.9]
-    assert tune_threshold(y_true, y_prob, profit).score == 1.5
-    assert tune_threshold(y_true, y_prob, profit, cost=2).score == 1.0
+    y_true, y_pred = [0, 1, 0, 1], [0.1, 0.3, 0.5, 0.9]
+    assert tune_threshold(y_true, y_pred, profit).score == 1.5
+    assert tune_threshold(y_true, y_pred, profit, cost=2).score == 1.0
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"y_prob": [0.1, np.nan]}, r"`y_prob` must hold numbers in \[0, 1\]. Received: NaN"),
-        ({"y_prob": [0.1, 1.5]}, r"`y_prob` must hold numbers in \[0, 1\]. Received: values from 0.1 to 1.5"),
-        ({"y_prob": [-0.1, 0.5]}, "`y_prob` must hold numbers"),
-        ({"y_true": [0, 2]}, r"`y_true` must hold numbers in \[0, 1\]. Received: values from 0 to 2"),
-        ({"y_true": [np.nan, 1]}, "`y_true` must hold numbers .* Received: NaN"),
-        ({"y_true": [], "y_prob": []}, r"`y_prob` must hold at least one probability. Received: y_prob.shape=\(0,\)"),
-        ({"y_true": [0, 1, 1]}, r"same shape.* Received: y_true.shape=\(3,\), y_prob.shape=\(2,\)"),
-        ({"y_prob": [[0.1, 0.9], [0.2, 0.8]]}, r"y_true.shape=\(2,\), y_prob.shape=\(2, 2\)"),
-        ({"sample_weight": [1, -1]}, "`sample_weight` must hold finite numbers from 0 on. Received: values from -1"),
-        ({"sample_weight": [1, np.nan]}, "`sample_weight` must hold finite numbers from 0 on. Received: NaN"),
-        ({"sample_weight": [1, np.inf]}, "`sample_weight` must hold finite"),
+        ({"y_pred": [0.1, np.nan]}, "`y_pred` must hold numbers. Received: NaN"),
+        ({"y_pred": [0.1, 1.5]}, "`y_pred` must hold probabilities; .* Received: values from 0.1 to 1.5"),
+        ({"y_pred": [-0.2, 0.5]}, "`y_pred` must hold probabilities"),
+        ({"y_true": [0, 2]}, r"`y_true` must be in \[0, 1\]; .* Received: values from 0 to 2"),
+        ({"y_true": [np.nan, 1]}, "`y_true` must be in .* Received: NaN"),
+        ({"y_true": [], "y_pred": []}, r"`y_pred` must hold at least one probability. Received: y_pred.shape=\(0,\)"),
+        ({"y_true": [0, 1, 1]}, r"same shape.* Received: y_true.shape=\(3,\), y_pred.shape=\(2,\)"),
+        ({"y_pred": [[0.1, 0.9], [0.2, 0.8]]}, r"y_true.shape=\(2,\), y_pred.shape=\(2, 2\)"),
+        ({"sample_weight": [1, -1]}, "`sample_weight` must be finite and non-negative. Received: values from -1 to 1"),
+        ({"sample_weight": [1, np.nan]}, "`sample_weight` must be finite and non-negative. Received: NaN"),
+        ({"sample_weight": [1, np.inf]}, "`sample_weight` must be finite"),
         ({"sample_weight": [0, 0]}, "`sample_weight` must leave at least one sample"),
         ({"sample_weight": [1, 1, 1]}, r"must line up .* sample_weight.shape=\(3,\)"),
         ({"sample_weight": np.ones((1, 1, 1))}, r"must line up .* sample_weight.shape=\(1, 1, 1\)"),
@@ -222,7 +222,7 @@ def test_own_function_as_score():
 )
 def test_bad_input(arguments, message):
     with pytest.raises(ValueError, match=message):
-        tune_threshold(**{"y_true": [0, 1], "y_prob": [0.1, 0.9], **arguments})
+        tune_threshold(**{"y_true": [0, 1], "y_pred": [0.1, 0.9], **arguments})
 
 
 def test_result_is_a_named_tuple():

@@ -1,0 +1,68 @@
+"""What named losses and metrics share: registration, and signatures that `help()` and IDEs show in full."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import keras
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict
+
+    from keras_softsets.decisions import DecisionLike
+    from keras_softsets.heaviside import HeavisideLike
+
+    class Options(TypedDict, total=False):
+        """The arguments that every loss and metric takes."""
+
+        threshold: DecisionLike | None
+        heaviside: HeavisideLike
+        average: str | None
+        from_logits: bool
+        name: str | None
+        dtype: Any
+
+    class LossOptions(Options, total=False):
+        """Those of a loss."""
+
+        reduction: str | None
+
+
+Class = TypeVar("Class", bound=type)
+
+
+def registered(package: str, module: str) -> Callable[[Class], Class]:
+    """Returns a decorator that registers a class for saving, at home in a public module, and spells out its options."""
+
+    def decorate(kind: Class) -> Class:
+        kind.__module__ = module  # saved files name it, so that they outlive a move between private files
+        setattr(kind, "__signature__", _ClassSignature(_spelled_out(kind)))  # noqa: B010  (assignment has no type)
+        return keras.saving.register_keras_serializable(package=package)(kind)
+
+    return decorate
+
+
+class _ClassSignature:
+    """The signature of a class; its instances, which are callables of their own (to tf.function), have another."""
+
+    def __init__(self, signature: inspect.Signature) -> None:
+        self._signature = signature
+
+    def __get__(self, instance: object | None, owner: type) -> inspect.Signature:
+        if instance is not None:
+            raise AttributeError("__signature__")
+        return self._signature
+
+
+def _spelled_out(kind: type) -> inspect.Signature:
+    """The signature of the constructor, with that of the general class in the place of `**options`."""
+    constructors = [inspect.signature(base.__dict__["__init__"]) for base in kind.__mro__ if "__init__" in vars(base)]
+    own = list(constructors[0].parameters.values())[1:]
+    if not own or own[-1].name != "options":
+        return inspect.Signature(own)
+    general = next(signature for signature in constructors if "options" not in signature.parameters)
+    known = {p.name for p in own}
+    options = [p for p in general.parameters.values() if p.kind == p.KEYWORD_ONLY and p.name not in known]
+    return inspect.Signature([*own[:-1], *options])

@@ -1,0 +1,86 @@
+"""XLA-compiled sums behind `confusion.py`: (samples, classes) in, cells of shape (4, thresholds, classes) out.
+
+They equal the definition there, and are only faster. Two exact algorithms:
+
+* **direct** (`_direct.py`): h of every sample and threshold, recomputed in the backward pass, so nothing of size
+  samples x thresholds is ever stored. For approximations of very few pieces (one threshold), or that are not
+  piecewise linear, and for one threshold for each class.
+* **binned** (`_binned.py`): one pass for all thresholds. Between two neighbouring edges every h(., threshold) is a
+  straight line, so it is known from the weight that falls into each interval and where in it.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import tensorflow as tf
+
+from keras_softsets._backend import Tensor
+from keras_softsets._inputs import Samples
+from keras_softsets._kernels._binned import binned
+from keras_softsets._kernels._differentiable import Algorithm, Kernel
+from keras_softsets._kernels._direct import direct, direct_per_class
+from keras_softsets.heaviside import Heaviside, Pieces
+
+_STEEP = 1e-5  # intervals on which a sum of constants, rounded, is seen
+_FEW_EDGES = 4  # a straight line or two: comparing is cheaper than counting
+
+
+def sum_cells(
+    samples: Samples, thresholds: tuple[float, ...], heaviside: Heaviside, *, per_class: bool = False
+) -> Tensor:
+    """Returns tp, fp, fn, tn as one float64 tensor of shape (4, thresholds, classes), differentiable in p.
+
+    Args:
+        samples: The batch.
+        thresholds: One row of cells each; or if `per_class`, one for each class, in a single row.
+        heaviside: The approximation.
+        per_class: What the thresholds are.
+    """
+    arrays = [x for x in (samples.label, samples.probability, samples.weight) if x is not None]
+    weighted = samples.weight is not None
+    if per_class and any(_is_steep(heaviside.pieces((threshold,))) for threshold in thresholds):
+        kernels = [cells_kernel(heaviside, (threshold,), weighted) for threshold in thresholds]
+        return tf.concat([kernel(*(x[:, k : k + 1] for x in arrays)) for k, kernel in enumerate(kernels)], 2)
+    return cells_kernel(heaviside, thresholds, weighted, per_class)(*arrays)
+
+
+def cells_kernel(
+    heaviside: Heaviside, thresholds: tuple[float, ...], weighted: bool, per_class: bool = False
+) -> Kernel:
+    """One kernel for each configuration: traced once for all batch sizes, compiled once for each."""
+    return _cached_kernel(_ByKey(heaviside), tuple(thresholds), weighted, per_class)
+
+
+class _ByKey:
+    """An approximation as a key of the cache, which keeps it alive, so that no other can get its identity."""
+
+    def __init__(self, heaviside: Heaviside) -> None:
+        self.heaviside, self.key = heaviside, heaviside.cache_key()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByKey) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@functools.lru_cache(maxsize=256)
+def _cached_kernel(by_key: _ByKey, thresholds: tuple[float, ...], weighted: bool, per_class: bool) -> Kernel:
+    with tf.init_scope():  # the tables are constants, also when the first call comes from inside a graph
+        return Kernel(_algorithm(by_key.heaviside, thresholds, per_class), weighted=weighted)
+
+
+def _algorithm(heaviside: Heaviside, thresholds: tuple[float, ...], per_class: bool) -> Algorithm:
+    if per_class:
+        return direct_per_class(heaviside, thresholds)
+    pieces = heaviside.pieces(thresholds)
+    if pieces is None or (len(pieces.edges) <= _FEW_EDGES and not _is_steep(pieces)):
+        return direct(heaviside, thresholds)
+    return binned(pieces)
+
+
+def _is_steep(pieces: Pieces | None) -> bool:
+    """Whether XLA, which reorders sums of constants, would show in the direct formula."""
+    return pieces is not None and bool(np.diff(pieces.edges).min() <= _STEEP)

@@ -1,0 +1,109 @@
+"""Joins an algorithm's sums with their first and second derivatives in p, each compiled by XLA."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from keras_softsets._backend import Tensor
+
+
+class Batch(NamedTuple):
+    """Labels, probabilities and weights as they came, (samples, classes)."""
+
+    y: Tensor
+    p: Tensor
+    w: Tensor | None = None
+
+
+class Algorithm(NamedTuple):
+    """How cells and their derivatives are computed.
+
+    A pull has the shape (label, thresholds, classes): what a loss gains if h of a negative, or of a positive, rises.
+    """
+
+    sums: Callable[[Batch], tuple[Tensor, Tensor]]  # cells, and whether labels are only 0 and 1
+    slopes: Callable[[Batch, Tensor, Tensor], Tensor]  # (batch, labels are hard, pull) to the gradient in p
+    second: Callable[[Batch, Tensor, Tensor], tuple[Tensor, Tensor]]  # (batch, pull, v) to gradients in pull and in p
+
+
+class Kernel:
+    """Cells as a function of labels, probabilities and, maybe, weights; the first and last are constants of a loss.
+
+    Each of the three functions is traced once for all batch sizes, and only when it is needed. `tf.stop_gradient`
+    keeps forward-mode differentiation, too, from looking into them.
+    """
+
+    def __init__(self, algorithm: Algorithm, *, weighted: bool) -> None:
+        arrays = [tf.TensorSpec([None, None], tf.float32)] * (3 if weighted else 2)
+        pull, hard, v = tf.TensorSpec([2, None, None]), tf.TensorSpec([], tf.bool), tf.TensorSpec([None, None])
+
+        def sums(*arrays: Tensor) -> tuple[Tensor, Tensor]:
+            batch = Batch(*arrays)
+            # A batch of another size is an error here, where no optimizer removes it.
+            return algorithm.sums(batch._replace(y=tf.reshape(batch.y, tf.shape(batch.p))))
+
+        def slopes(pull: Tensor, hard: Tensor, *arrays: Tensor) -> Tensor:
+            batch = Batch(*arrays)
+            return _counts(batch, algorithm.slopes(batch, hard, pull))
+
+        def second(pull: Tensor, v: Tensor, *arrays: Tensor) -> tuple[Tensor, Tensor]:
+            batch = Batch(*arrays)
+            return algorithm.second(batch, pull, _counts(batch, v))
+
+        self.sums = _compiled(sums, arrays)
+        self.slopes = _compiled(slopes, [pull, hard, *arrays])
+        self.second = _compiled(second, [pull, v, *arrays])
+
+    def __call__(self, *arrays: Tensor) -> Tensor:
+        """Returns the cells, (4, thresholds, classes), in float64."""
+        return self._cells(*arrays)
+
+    @functools.cached_property
+    def _cells(self) -> Callable[..., Tensor]:
+        @tf.custom_gradient
+        def cells(*arrays: Tensor) -> tuple[Tensor, Callable[..., Any]]:
+            totals, hard = self.sums(*map(tf.stop_gradient, arrays))
+
+            def backward(upstream: Tensor, variables: Any = None) -> Any:
+                tp, fp, fn, tn = tf.unstack(tf.cast(upstream, tf.float32))
+                in_p = self._gradient(tf.stack([fp - tn, tp - fn]), hard, *arrays)
+                return _with_variables((None, in_p, None)[: len(arrays)], variables)
+
+            return totals, backward
+
+        return cells
+
+    @functools.cached_property
+    def _gradient(self) -> Callable[..., Tensor]:
+        """The gradient in p as a function of the pull, in which it is linear, and of p, so that it has one itself."""
+
+        @tf.custom_gradient
+        def gradient(pull: Tensor, hard: Tensor, *arrays: Tensor) -> tuple[Tensor, Callable[..., Any]]:
+            def backward(v: Tensor, variables: Any = None) -> Any:
+                in_pull, in_p = self.second(pull, v, *arrays)
+                return _with_variables((in_pull, None, None, in_p, None)[: 2 + len(arrays)], variables)
+
+            return self.slopes(*map(tf.stop_gradient, (pull, hard, *arrays))), backward
+
+        return gradient
+
+
+def _compiled(function: Callable[..., Any], signature: list[tf.TensorSpec]) -> Callable[..., Any]:
+    # A partial hides the code: TensorFlow (2.21) takes functions of the same code for one that is traced over and over,
+    # and would warn of it in a model with five metrics of different thresholds.
+    return tf.function(functools.partial(function), input_signature=signature, jit_compile=True)
+
+
+def _counts(batch: Batch, x: Tensor) -> Tensor:
+    """Weights a derivative; beyond 0 and 1, where p is clipped, there is none."""
+    x = tf.where((batch.p < 0) | (batch.p > 1), 0.0, x)
+    return x if batch.w is None else x * batch.w
+
+
+def _with_variables(gradients: tuple[Tensor | None, ...], variables: Any) -> Any:
+    """TensorFlow also asks for the gradients of variables in an approximation; those are set, not trained."""
+    return gradients if variables is None else (gradients, [None] * len(variables))

@@ -1,0 +1,138 @@
+"""The direct algorithm: h of every sample and threshold, block by block where there are several thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from keras_softsets._backend import Tensor
+from keras_softsets._inputs import counted
+from keras_softsets._kernels._blocks import a_gpu_is_visible, fold, map_blocks, room, rows, sum_in_float64
+from keras_softsets._kernels._differentiable import Algorithm, Batch
+from keras_softsets.heaviside import Heaviside
+
+_LONGEST_SUM = 2**11  # products that are added up in float32
+_SLICES = 8
+
+
+def direct(heaviside: Heaviside, thresholds: tuple[float, ...]) -> Algorithm:
+    """One threshold at a time for one, all of them in blocks of samples for several."""
+    return _one_row(heaviside, thresholds[0]) if len(thresholds) == 1 else _several_rows(heaviside, thresholds)
+
+
+def direct_per_class(heaviside: Heaviside, thresholds: tuple[float, ...]) -> Algorithm:
+    """One threshold for each class."""
+    return _one_row(heaviside, np.asarray(thresholds, "float64"))
+
+
+def _one_row(heaviside: Heaviside, at: float | np.ndarray) -> Algorithm:
+    """Cells at a threshold, or at one for each class."""
+    slope = _slope(heaviside, at)
+
+    def sums(batch: Batch) -> tuple[Tensor, Tensor]:
+        cells = _sum_slices(lambda y, p, w: _memberships(heaviside, at, y, p, w), *batch)
+        return cells, tf.constant(False)  # nothing depends on the labels' kind
+
+    def slopes(batch: Batch, hard: Tensor, pull: Tensor) -> Tensor:
+        return slope(pull[:, 0], *batch)
+
+    def second(batch: Batch, pull: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        in_pull, in_p = _derivatives(slope, pull[:, 0], v, *batch)
+        return in_pull[:, None], in_p
+
+    return Algorithm(sums, slopes, second)
+
+
+def _several_rows(heaviside: Heaviside, thresholds: tuple[float, ...]) -> Algorithm:
+    # No tensor: it would belong to the graph that happens to be built first.
+    rounded = np.asarray(thresholds, "float32")
+    at = (_inside(rounded) if heaviside.differentiable else rounded)[:, None, None]
+    most = max(4 * room() // len(thresholds), 1)
+    most = most if a_gpu_is_visible() else min(most, _LONGEST_SUM)
+    slope = _slope(heaviside, at)
+
+    def sums(batch: Batch) -> tuple[Tensor, Tensor]:
+        return _sum_products(lambda p: heaviside(p, at), len(thresholds), most, *batch), tf.constant(False)
+
+    def slopes(batch: Batch, hard: Tensor, pull: Tensor) -> Tensor:
+        return map_blocks(lambda y, p, w: slope(pull[:, :, None], y, p, w), most, *batch)
+
+    def second(batch: Batch, pull: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None, v: Tensor) -> list[Tensor]:
+            return [state[0] + _derivatives(slope, pull[:, :, None], v, y, p, w)[0][:, :, 0]]
+
+        def in_p(y: Tensor, p: Tensor, w: Tensor | None, v: Tensor) -> Tensor:
+            return _derivatives(slope, pull[:, :, None], v, y, p, w)[1]
+
+        return fold(step, [tf.zeros_like(pull)], most, *batch, v)[0], map_blocks(in_p, most, *batch, v)
+
+    return Algorithm(sums, slopes, second)
+
+
+def _slope(heaviside: Heaviside, at: Any) -> Callable[..., Tensor]:
+    """The gradient in p of the pulled memberships; the pull broadcasts against h."""
+
+    def slope(pull: Tensor, y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
+        negative, positive = tf.unstack(pull)
+        y, p, _ = counted(y, p, w)
+        return _gradients(heaviside(p, at), [p], negative + y * (positive - negative))[0]
+
+    return slope
+
+
+def _derivatives(
+    slope: Callable[..., Tensor], pull: Tensor, v: Tensor, y: Tensor, p: Tensor, w: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """The gradients of v . slope in pull and p."""
+    in_pull, in_p = _gradients(slope(pull, y, p, w), [pull, p], v)
+    return in_pull, in_p
+
+
+def _gradients(y: Tensor, x: list[Tensor], upstream: Tensor) -> list[Tensor]:
+    # No tape: forward-mode differentiation may trace this with recording stopped, and then a tape sees nothing.
+    return tf.gradients(y, x, upstream, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+
+
+def _inside(thresholds: np.ndarray) -> np.ndarray:
+    """Thresholds that rounding brought to 0 or 1, back inside."""
+    least, one = np.finfo("float32").tiny, np.float32(1)
+    return np.clip(thresholds, least, np.nextafter(one, -one))
+
+
+def _memberships(
+    heaviside: Heaviside, at: float | np.ndarray, y: Tensor, p: Tensor, w: Tensor | None
+) -> Sequence[Tensor]:
+    y, p, w = counted(y, p, w)
+    h = heaviside(p, at)
+    labels = [y, 1 - y] if w is None else [w * y, w - w * y]
+    tp, fp = (label * h for label in labels)
+    return [tp, fp, labels[0] - tp, labels[1] - fp]
+
+
+def _sum_slices(terms: Callable[..., Sequence[Tensor]], *arrays: Tensor | None) -> Tensor:
+    """Adds up a few slices of samples elementwise, which compiles to one fast loop, and the result in float64."""
+    size = tf.shape(arrays[0])[0] // _SLICES
+    slices = [terms(*rows(arrays, k * size, size)) for k in range(_SLICES)]
+    rest = terms(*rows(arrays, _SLICES * size, tf.shape(arrays[0])[0] - _SLICES * size))
+    cells = [sum_in_float64(tf.add_n(list(parts))) + sum_in_float64(last) for *parts, last in zip(*slices, rest)]
+    return tf.stack(cells)[:, None]
+
+
+def _sum_products(
+    h: Callable[[Tensor], Tensor], thresholds: int, most: int, y: Tensor, p: Tensor, w: Tensor | None
+) -> Tensor:
+    """Multiplies h of each block, (thresholds, samples, classes), with its labels; joins the short sums in float64."""
+    # GPUs round the factors of a float32 product to ten bits (TF32).
+    dtype = tf.float64 if a_gpu_is_visible() else tf.float32
+
+    def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
+        y, p, w = counted(y, p, w)
+        inside = tf.cast(h(p), dtype)
+        labels = [tf.cast(label if w is None else w * label, dtype) for label in (y, 1 - y)]
+        cells = [tf.einsum("tnc,nc->tc", x, label) for x in (inside, 1 - inside) for label in labels]
+        return [state[0] + tf.cast(tf.stack(cells), tf.float64)]
+
+    return fold(step, [tf.zeros([4, thresholds, tf.shape(y)[1]], tf.float64)], most, y, p, w)[0]

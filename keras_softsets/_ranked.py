@@ -1,0 +1,56 @@
+"""The hard cells at every threshold that decides differently, found by sorting once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from keras import ops
+
+from keras_softsets._backend import Tensor
+from keras_softsets._inputs import Samples, counted
+from keras_softsets.confusion import ConfusionMatrix
+
+
+class Ranked(NamedTuple):
+    """One row for each sample, in order of falling probability, class by class: (samples, classes).
+
+    Attributes:
+        probability: The sorted probabilities.
+        last: Whether the row is the last of equal probabilities.
+        cells: Cells in float64 if everything from this probability on is positive; the same for equal ones.
+    """
+
+    probability: Tensor
+    last: Tensor
+    cells: ConfusionMatrix
+
+
+def ranked(samples: Samples) -> Ranked:
+    """Sorts each class by its probabilities and adds up the weights above and below."""
+    y, p, w = counted(samples.label, samples.probability, samples.weight)
+    y, p, w = (ops.cast(x, "float64") for x in (y, p, ops.ones_like(p) if w is None else w))
+    order = ops.argsort(-p, axis=0)
+    p, positive, negative = (ops.take_along_axis(x, order, 0) for x in (p, w * y, w * (1 - y)))
+    last = ops.concatenate([ops.not_equal(p[:-1], p[1:]), ops.ones_like(p[:1], "bool")], 0)
+    above, below = [_from_top(x) for x in (positive, negative)], [_after(x) for x in (positive, negative)]
+    end, nan = _end_of_ties(last), 0 * ops.sum(y + p + w, 0)  # NaN in a batch is NaN in all of its cells
+    # Four sums rather than two and differences: a small cell keeps all its digits.
+    cells = ConfusionMatrix(*above, *below).map(lambda cell: ops.take_along_axis(cell, end, 0) + nan)
+    return Ranked(p, last, cells)
+
+
+def _from_top(x: Tensor) -> Tensor:
+    return ops.cumsum(x, 0)
+
+
+def _after(x: Tensor) -> Tensor:
+    from_bottom = ops.flip(ops.cumsum(ops.flip(x, 0), 0), 0)
+    return ops.concatenate([from_bottom[1:], ops.zeros_like(x[:1])], 0)
+
+
+def _end_of_ties(last: Tensor) -> Tensor:
+    """The row in which the equal probabilities of each row end."""
+    rows = ops.cast(ops.arange(ops.shape(last)[0])[:, None], "int32")
+    ends = ops.where(last, rows, np.iinfo("int32").max)
+    return ops.associative_scan(ops.minimum, ends, reverse=True, axis=0)

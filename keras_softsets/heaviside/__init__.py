@@ -1,0 +1,14 @@
+"""Differentiable approximations of the Heaviside step: how much a probability belongs to "positive".
+
+Each approximation is a small serializable value that is called as `h(p, threshold)` and passed as an argument,
+`SoftF1(heaviside=LinearHeaviside(delta=0.2))`. The strings `"linear"`, `"sigmoid"` and `"step"` name the defaults.
+"""
+
+from keras_softsets.heaviside._base import Heaviside as Heaviside
+from keras_softsets.heaviside._linear import LinearHeaviside as LinearHeaviside
+from keras_softsets.heaviside._pieces import Pieces as Pieces
+from keras_softsets.heaviside._resolve import HeavisideLike as HeavisideLike
+from keras_softsets.heaviside._resolve import get as get
+from keras_softsets.heaviside._sigmoid import SigmoidHeaviside as SigmoidHeaviside
+from keras_softsets.heaviside._step import StepHeaviside as StepHeaviside
+from keras_softsets.heaviside._tabulated import TabulatedHeaviside as TabulatedHeaviside

@@ -1,0 +1,130 @@
+"""The base of all approximations, and what makes those of this package values."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Hashable, Sequence
+from typing import Any, TypeVar
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_softsets._backend import Tensor
+from keras_softsets.heaviside._pieces import Pieces
+
+Class = TypeVar("Class", bound=type)
+_VALUES: set[type] = set()  # the approximations of this package, which nothing can change once they are made
+
+
+class Heaviside:
+    """Base of the approximations: subclass, implement `call`, register with `keras.saving`, and pass an instance.
+
+    Two instances of a class of your own are two approximations, even with equal attributes. A `keras.Variable` among
+    the attributes may change during training (an annealed steepness, say): every step reads its value anew.
+
+    Examples:
+        >>> @keras.saving.register_keras_serializable(package="readme")
+        ... class Ramp(Heaviside):
+        ...     def call(self, p, threshold):
+        ...         return ops.clip(0.5 + 5 * (p - threshold), 0, 1)
+        >>> float(Ramp()(0.75, 0.5))
+        1.0
+    """
+
+    differentiable: bool = True
+
+    def __call__(self, p: Tensor, threshold: Tensor) -> Tensor:
+        """Returns the membership in "positive" of the probabilities `p`, in [0, 1], at `threshold`."""
+        if not ops.is_tensor(threshold):
+            self.check_thresholds(threshold)
+        p = ops.convert_to_tensor(p)
+        p = p if ops.dtype(p) == "float64" else ops.cast(p, "float32")
+        return self.call(ops.clip(p, 0.0, 1.0), threshold)
+
+    def call(self, p: Tensor, threshold: Tensor) -> Tensor:
+        """The approximation itself, for `p` in [0, 1]; elementwise, with broadcasting."""
+        raise NotImplementedError(f"{type(self).__name__} must implement call(p, threshold)")
+
+    def pieces(self, thresholds: Sequence[float]) -> Pieces | None:
+        """The intervals on which every `h(., threshold)` is linear; None if there are none.
+
+        An approximation that has them costs no more at many thresholds than at one.
+        """
+        return None
+
+    def check_thresholds(self, thresholds: Any) -> None:
+        """Raises a `ValueError` unless all are inside (0, 1); the step, which needs no slope, takes 0, 1 and inf."""
+        try:
+            values = np.asarray(thresholds, "float64")
+        except (TypeError, ValueError):
+            values = np.array(np.nan)
+        closed = ((values >= 0) & (values <= 1)) | (values == np.inf)
+        if not np.all(((values > 0) & (values < 1)) if self.differentiable else closed):
+            rule = "inside (0, 1)" if self.differentiable else "in [0, 1], or inf"
+            raise ValueError(f"`threshold` must be {rule} with heaviside={self!r}. Received: threshold={thresholds}")
+
+    def cache_key(self) -> Hashable:
+        """What tells approximations apart in the cache of kernels: of one's own, the instance and its numbers."""
+        if type(self) in _VALUES:
+            return (type(self), *(_key(getattr(self, field.name)) for field in dataclasses.fields(self)))  # type: ignore[arg-type]  # all values are dataclasses
+        return (id(self), *((name, _key(value)) for name, value in sorted(vars(self).items())))
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor; by default, the attributes of the same names."""
+        names = _arguments(type(self))
+        missing = [name for name in names if not hasattr(self, name)]
+        if missing:
+            raise NotImplementedError(
+                f"{type(self).__name__} must keep its arguments as attributes of the same names, or implement "
+                f"get_config. Received: no attribute {', '.join(missing)}"
+            )
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Heaviside:
+        """Builds the approximation that `get_config` described."""
+        return cls(**config)
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(
+            f"{name}={getattr(self, name)!r}" for name in _arguments(type(self)) if hasattr(self, name)
+        )
+        return f"{type(self).__name__}({arguments})"
+
+
+def value(kind: Class) -> Class:
+    """Makes an approximation of this package a value: a frozen dataclass that Keras can save."""
+    frozen: Any = dataclasses.dataclass(frozen=True)(kind)
+    frozen.__module__ = "keras_softsets.heaviside"  # saved files name it, and must outlive a move
+    _VALUES.add(frozen)
+    return keras.saving.register_keras_serializable(package="keras_softsets")(frozen)
+
+
+def is_value(heaviside: Heaviside) -> bool:
+    """Whether nothing about the approximation can change, so that tables of it stay true."""
+    parts = [part for part in vars(heaviside).values() if isinstance(part, Heaviside)]
+    return type(heaviside) in _VALUES and all(map(is_value, parts))
+
+
+def set_field(instance: Any, name: str, checked: Any) -> None:
+    """Stores a checked argument in a frozen value, in `__post_init__`."""
+    object.__setattr__(instance, name, checked)
+
+
+def like(number: Any, p: Tensor) -> Tensor:
+    """Returns a number or an array in the type of `p`."""
+    return ops.cast(number, p.dtype)
+
+
+def _key(attribute: Any) -> Hashable:
+    if isinstance(attribute, Heaviside):
+        return attribute.cache_key()
+    plain = isinstance(attribute, (str, bytes, bool, int, float, type(None)))
+    return attribute if plain else id(attribute)
+
+
+def _arguments(kind: type[Heaviside]) -> list[str]:
+    parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
+    return [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]

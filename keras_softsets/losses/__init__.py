@@ -1,0 +1,22 @@
+"""Losses: 1 - score of the soft confusion matrix of the batch, over all replicas.
+
+Any score in `keras_softsets.scores`, or a function of your own, becomes a loss through `SoftSetLoss`; the common ones
+have a class. Weights, `class_weight` and masks enter the cells, never the finished loss.
+"""
+
+from keras_softsets.evaluation import PAPER_THRESHOLDS as PAPER_THRESHOLDS
+from keras_softsets.losses._base import NamedLoss as NamedLoss
+from keras_softsets.losses._base import SoftSetLoss as SoftSetLoss
+from keras_softsets.losses._named import SoftAccuracy as SoftAccuracy
+from keras_softsets.losses._named import SoftAUPRC as SoftAUPRC
+from keras_softsets.losses._named import SoftAUROC as SoftAUROC
+from keras_softsets.losses._named import SoftBalancedAccuracy as SoftBalancedAccuracy
+from keras_softsets.losses._named import SoftF1 as SoftF1
+from keras_softsets.losses._named import SoftFBeta as SoftFBeta
+from keras_softsets.losses._named import SoftGMean as SoftGMean
+from keras_softsets.losses._named import SoftJaccard as SoftJaccard
+from keras_softsets.losses._named import SoftMCC as SoftMCC
+from keras_softsets.losses._named import SoftPrecision as SoftPrecision
+from keras_softsets.losses._named import SoftRecall as SoftRecall
+from keras_softsets.losses._named import SoftSpecificity as SoftSpecificity
+from keras_softsets.losses._named import SoftTversky as SoftTversky

@@ -1,0 +1,127 @@
+"""The loss of any score, and the base of those that have a name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import keras
+from keras import ops
+
+from keras_softsets import _replicas
+from keras_softsets._adapters import registered
+from keras_softsets._backend import Tensor
+from keras_softsets.decisions import DecisionLike
+from keras_softsets.evaluation import PAPER_THRESHOLDS, Evaluation, ScoreLike
+from keras_softsets.heaviside import HeavisideLike
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from keras_softsets._adapters import LossOptions
+
+register = registered("keras_softsets", module="keras_softsets.losses")
+
+
+@register
+class SoftSetLoss(keras.losses.Loss):
+    """Loss 1 - score for any score of the confusion matrix.
+
+    Formula: `loss = 1 - score(TP, FP, FN, TN)`, with the cells summed over the whole (global) batch. Not differentiable
+    in labels and weights.
+
+    Args:
+        score: A name such as `"f1"`, a score such as `scores.f_beta(beta=2)`, or a function of a `ConfusionMatrix`.
+        threshold: How probabilities become decisions: a number inside (0, 1), a sequence over which the score is
+            averaged, or a value such as `PerClass([0.2, 0.7])`; see `keras_softsets.decisions`. Defaults to `None`:
+            0.5, for areas under a curve 0.1, 0.2, ..., 0.9.
+        heaviside: `"linear"`, `"sigmoid"` or a `Heaviside`. Defaults to `"linear"`.
+        average: How the values of several classes become one: `"macro"` (mean), `"micro"` (cells summed over classes),
+            `"weighted"` (by positives) or `None` (left to `reduction`). Defaults to `"macro"`.
+        from_logits: Whether predictions are logits, to which a sigmoid is applied. Defaults to `False`.
+        reduction: What becomes of the classes' losses if `average=None`: their mean, their `"sum"`, or with `None` all
+            of them. Without effect otherwise, because the loss of a set is one number. Defaults to
+            `"sum_over_batch_size"`.
+        name: Name of the loss. Defaults to `None`, the name of the score after `soft_`.
+        dtype: Type of the result; the computation is in float32 whatever the model's. Defaults to `None`, floatx.
+        **score_args: Parameters of the score, such as `beta=2`.
+
+    Examples:
+        >>> loss = SoftSetLoss("f_beta", beta=2)
+        >>> round(float(loss([0, 1, 1], [0.3, 0.4, 0.9])), 4)
+        0.3143
+
+    Reference:
+        [Tsoi et al., 2022](https://arxiv.org/abs/2009.01367)
+    """
+
+    def __init__(
+        self,
+        score: ScoreLike,
+        *,
+        threshold: DecisionLike | None = None,
+        heaviside: HeavisideLike = "linear",
+        average: str | None = "macro",
+        from_logits: bool = False,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = None,
+        dtype: Any = None,
+        **score_args: Any,
+    ) -> None:
+        self.evaluation = Evaluation(
+            [score],
+            threshold=threshold,
+            heaviside=heaviside,
+            average=average,
+            from_logits=from_logits,
+            curve=PAPER_THRESHOLDS,
+            **score_args,
+        )
+        super().__init__(name=name or f"soft_{self.evaluation.scores[0].name}", reduction=reduction, dtype=dtype)
+        if not self.evaluation.heaviside.differentiable:
+            raise ValueError(
+                "`heaviside` of a loss must be differentiable; the step is for metrics. "
+                f"Received: heaviside={self.evaluation.heaviside!r}"
+            )
+
+    def __call__(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+        """Computes the loss of the global batch, divided by the number of replicas.
+
+        Keras (3.15.1) multiplies the finished loss by weights and masks, which for the loss of a set changes its scale
+        and leaves the cells as they were; so this replaces it.
+        """
+        with keras.name_scope(self.name):
+            totals = self.global_totals(y_true, y_pred, sample_weight)
+            (value,) = self.evaluation.values(totals)
+            return ops.cast(self._reduced(1 - value) / _replicas.count(), self.dtype)
+
+    def global_totals(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+        """The cells of the batch over all replicas: what the score is computed from."""
+        totals = self.evaluation.totals(y_true, y_pred, sample_weight)
+        return _replicas.sum_over(ops.cast(totals, "float32"))
+
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
+        """Computes the loss without weights."""
+        return self(y_true, y_pred)
+
+    def _reduced(self, loss: Tensor) -> Tensor:
+        if self.reduction in (None, "none") or len(loss.shape) == 0:
+            return loss
+        return ops.sum(loss) if self.reduction == "sum" else ops.mean(loss)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor, from which Keras rebuilds the loss."""
+        ours = {**self.evaluation.score_config(), **self.evaluation.config()}
+        return {**ours, **super().get_config(), "dtype": self.dtype}  # Keras (3.15.1) forgets dtype
+
+
+class NamedLoss(SoftSetLoss):
+    """A `SoftSetLoss` whose score is given by its class; takes the same arguments otherwise."""
+
+    score_name: ClassVar[str]
+
+    def __init__(self, **options: Unpack[LossOptions]) -> None:
+        super().__init__(self.score_name, **options)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor, from which Keras rebuilds the loss."""
+        return {name: value for name, value in super().get_config().items() if name != "score"}

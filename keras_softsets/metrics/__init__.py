@@ -1,0 +1,25 @@
+"""Metrics: the same scores on cells that are accumulated over batches and replicas, so an epoch's value is exact.
+
+The default, `heaviside="step"`, is the usual metric; `heaviside="linear"` gives the soft score that a loss optimises,
+over the whole epoch instead of as a mean of batches.
+"""
+
+from keras_softsets.evaluation import CURVE_THRESHOLDS as CURVE_THRESHOLDS
+from keras_softsets.metrics._cells import CellsMetric as CellsMetric
+from keras_softsets.metrics._confusion import Confusion as Confusion
+from keras_softsets.metrics._named import AUPRC as AUPRC
+from keras_softsets.metrics._named import AUROC as AUROC
+from keras_softsets.metrics._named import F1 as F1
+from keras_softsets.metrics._named import MCC as MCC
+from keras_softsets.metrics._named import Accuracy as Accuracy
+from keras_softsets.metrics._named import BalancedAccuracy as BalancedAccuracy
+from keras_softsets.metrics._named import FBeta as FBeta
+from keras_softsets.metrics._named import GMean as GMean
+from keras_softsets.metrics._named import Jaccard as Jaccard
+from keras_softsets.metrics._named import Precision as Precision
+from keras_softsets.metrics._named import Recall as Recall
+from keras_softsets.metrics._named import Specificity as Specificity
+from keras_softsets.metrics._named import Tversky as Tversky
+from keras_softsets.metrics._score import NamedMetric as NamedMetric
+from keras_softsets.metrics._score import SoftSetMetric as SoftSetMetric
+from keras_softsets.metrics._scores import Scores as Scores

@@ -1,0 +1,200 @@
+"""The metrics that have a name: each is the metric of one score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from keras_softsets.decisions import DecisionLike
+from keras_softsets.metrics._score import NamedMetric, SoftSetMetric, register
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from keras_softsets._adapters import Options
+
+
+@register
+class FBeta(NamedMetric):
+    """F-beta: recall counts `beta` times as much as precision. See `scores.f_beta`.
+
+    Args:
+        beta: Weight of recall, greater than 0. Defaults to `1.0`.
+        **options: Those of `SoftSetMetric`.
+
+    Examples:
+        >>> round(float(FBeta(beta=2)([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.5
+    """
+
+    score_name = "f_beta"
+
+    def __init__(self, beta: float = 1.0, **options: Unpack[Options]) -> None:
+        SoftSetMetric.__init__(self, self.score_name, beta=beta, **options)
+
+
+@register
+class F1(NamedMetric):
+    """F1. See `scores.f1`.
+
+    Examples:
+        >>> round(float(F1()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.5
+    """
+
+    score_name = "f1"
+
+
+@register
+class Accuracy(NamedMetric):
+    """Accuracy. See `scores.accuracy`.
+
+    Examples:
+        >>> round(float(Accuracy()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.6
+    """
+
+    score_name = "accuracy"
+
+
+@register
+class BalancedAccuracy(NamedMetric):
+    """Balanced accuracy. See `scores.balanced_accuracy`.
+
+    Examples:
+        >>> round(float(BalancedAccuracy()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.5833
+    """
+
+    score_name = "balanced_accuracy"
+
+
+@register
+class Precision(NamedMetric):
+    """Precision. See `scores.precision`.
+
+    Examples:
+        >>> round(float(Precision()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.5
+    """
+
+    score_name = "precision"
+
+
+@register
+class Recall(NamedMetric):
+    """Recall. See `scores.recall`.
+
+    Examples:
+        >>> round(float(Recall()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.5
+    """
+
+    score_name = "recall"
+
+
+@register
+class Specificity(NamedMetric):
+    """Specificity. See `scores.specificity`.
+
+    Examples:
+        >>> round(float(Specificity()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.6667
+    """
+
+    score_name = "specificity"
+
+
+@register
+class Jaccard(NamedMetric):
+    """Jaccard index (intersection over union). See `scores.jaccard`.
+
+    Examples:
+        >>> round(float(Jaccard()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.3333
+    """
+
+    score_name = "jaccard"
+
+
+@register
+class GMean(NamedMetric):
+    """Geometric mean of recall and specificity. See `scores.g_mean`.
+
+    Examples:
+        >>> round(float(GMean()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.5774
+    """
+
+    score_name = "g_mean"
+
+
+@register
+class MCC(NamedMetric):
+    """Matthews correlation coefficient. See `scores.mcc`.
+
+    Examples:
+        >>> round(float(MCC()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.1667
+    """
+
+    score_name = "mcc"
+
+
+@register
+class Tversky(NamedMetric):
+    """Tversky index. See `scores.tversky`.
+
+    Args:
+        alpha: Price of a false positive, at least 0. Defaults to `0.5`.
+        beta: Price of a false negative, at least 0. Defaults to `0.5`.
+        **options: Those of `SoftSetMetric`.
+
+    Examples:
+        >>> round(float(Tversky(alpha=0.3, beta=0.7)([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.5
+    """
+
+    score_name = "tversky"
+
+    def __init__(self, alpha: float = 0.5, beta: float = 0.5, **options: Unpack[Options]) -> None:
+        SoftSetMetric.__init__(self, self.score_name, alpha=alpha, beta=beta, **options)
+
+
+@register
+class AUROC(NamedMetric):
+    """Area under the ROC curve over `threshold`. See `scores.roc_auc`.
+
+    Args:
+        threshold: Thresholds of the curve; the end points are always added. Defaults to `None`: 0.01,
+            0.02, ..., 0.99 and nine more towards each end.
+        **options: Those of `SoftSetMetric`.
+
+    Examples:
+        >>> round(float(AUROC()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.8333
+    """
+
+    score_name = "roc_auc"
+
+    def __init__(self, threshold: DecisionLike | None = None, name: str = "auroc", **options: Any) -> None:
+        super().__init__(threshold=threshold, name=name, **options)
+
+
+@register
+class AUPRC(NamedMetric):
+    """Area under the precision-recall curve over `threshold`. See `scores.pr_auc`.
+
+    Args:
+        threshold: Thresholds of the curve; the end points are always added. Defaults to `None`: 0.01,
+            0.02, ..., 0.99 and nine more towards each end.
+        **options: Those of `SoftSetMetric`.
+
+    Examples:
+        >>> round(float(AUPRC()([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.7917
+    """
+
+    score_name = "pr_auc"
+
+    def __init__(self, threshold: DecisionLike | None = None, name: str = "auprc", **options: Any) -> None:
+        super().__init__(threshold=threshold, name=name, **options)

@@ -1,0 +1,93 @@
+"""The metric of any score, and the base of those that have a name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from keras import ops
+
+from keras_softsets._adapters import registered
+from keras_softsets._backend import Tensor
+from keras_softsets.decisions import DecisionLike
+from keras_softsets.evaluation import Evaluation, ScoreLike
+from keras_softsets.heaviside import HeavisideLike
+from keras_softsets.metrics._cells import CellsMetric
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from keras_softsets._adapters import Options
+
+register = registered("keras_softsets>metrics", module="keras_softsets.metrics")
+
+
+@register
+class SoftSetMetric(CellsMetric):
+    """Metric for any score of the confusion matrix.
+
+    Args:
+        score: A name such as `"f1"`, a score such as `scores.f_beta(beta=2)`, or a function of a `ConfusionMatrix`.
+        threshold: How probabilities become decisions: a number in [0, 1], a sequence over which the score is
+            averaged, or a value such as `PerClass([0.2, 0.7])`; see `keras_softsets.decisions`. Defaults to `None`:
+            0.5, for areas under a curve 0.01, 0.02, ..., 0.99 and nine more towards each end.
+        heaviside: `"step"` (the usual metric), `"linear"`, `"sigmoid"` or a `Heaviside`. Defaults to `"step"`.
+        average: How the values of several classes become one: `"macro"` (mean), `"micro"` (cells summed over classes),
+            `"weighted"` (by positives), or `None` for one value for each class. Defaults to `"macro"`.
+        from_logits: Whether predictions are logits, to which a sigmoid is applied. Defaults to `False`.
+        name: Name of the metric. Defaults to `None`, the name of the score.
+        dtype: Type of the result. Defaults to `None`, floatx.
+        **score_args: Parameters of the score, such as `beta=2`.
+
+    Examples:
+        >>> metric = SoftSetMetric("f_beta", beta=2)
+        >>> metric.update_state([0, 1], [0.6, 0.4])
+        >>> metric.update_state([1, 1], [0.7, 0.9], sample_weight=[2, 1])
+        >>> round(float(metric.result()), 4)
+        0.75
+    """
+
+    def __init__(
+        self,
+        score: ScoreLike,
+        *,
+        threshold: DecisionLike | None = None,
+        heaviside: HeavisideLike = "step",
+        average: str | None = "macro",
+        from_logits: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        **score_args: Any,
+    ) -> None:
+        evaluation = Evaluation(
+            [score],
+            threshold=threshold,
+            heaviside=heaviside,
+            average=average,
+            from_logits=from_logits,
+            **score_args,
+        )
+        super().__init__(evaluation, name=name or evaluation.scores[0].name, dtype=dtype)
+
+    def result(self) -> Tensor:
+        """Returns the score of everything since the last reset; 0 before the first batch."""
+        if self._totals is None:
+            return ops.zeros((), dtype=self.dtype)
+        (value,) = self.evaluation.values(ops.convert_to_tensor(self._totals))
+        return ops.cast(value, self.dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor, from which Keras rebuilds the metric."""
+        return {**self.evaluation.score_config(), **super().get_config()}
+
+
+class NamedMetric(SoftSetMetric):
+    """A `SoftSetMetric` whose score is given by its class; takes the same arguments otherwise."""
+
+    score_name: ClassVar[str]
+
+    def __init__(self, **options: Unpack[Options]) -> None:
+        super().__init__(self.score_name, **options)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor, from which Keras rebuilds the metric."""
+        return {name: value for name, value in super().get_config().items() if name != "score"}

@@ -1,0 +1,105 @@
+"""Several scores of one set of cells, computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from keras import ops
+
+from keras_softsets import scores as registry
+from keras_softsets._backend import Tensor
+from keras_softsets.decisions import DecisionLike
+from keras_softsets.evaluation import Evaluation, ScoreLike, saved_name
+from keras_softsets.heaviside import HeavisideLike
+from keras_softsets.metrics._cells import CellsMetric
+from keras_softsets.metrics._score import register
+
+
+@register
+class Scores(CellsMetric):
+    """Several scores in one metric: the cells are summed once, and each score is a key in the logs.
+
+    Args:
+        scores: Names, scores such as `scores.f_beta(beta=2)` or functions of a `ConfusionMatrix`; or a mapping from
+            keys of your own to them. The default keys are the scores' names, followed by the values of their
+            parameters where a name occurs twice.
+        threshold: As in `SoftSetMetric`. Defaults to `None`: 0.5. Areas under a curve need thresholds of their own,
+            and do not mix with other scores unless it is given.
+        heaviside: As in `SoftSetMetric`. Defaults to `"step"`.
+        average: As in `SoftSetMetric`. Defaults to `"macro"`.
+        from_logits: As in `SoftSetMetric`. Defaults to `False`.
+        name: Name of the metric. Any other than the default goes before the keys, `low_f1` for `name="low"`, so that
+            several of them can be in one model. Defaults to `"scores"`.
+        dtype: Type of the results. Defaults to `None`, floatx.
+
+    Examples:
+        >>> metric = Scores(["f1", "precision", registry.f_beta(beta=2)])
+        >>> values = metric([0, 0, 0, 1, 1], [0.1, 0.6, 0.7, 0.4, 0.9])
+        >>> {key: round(float(value), 4) for key, value in values.items()}
+        {'f1': 0.4, 'precision': 0.3333, 'f_beta': 0.4545}
+    """
+
+    def __init__(
+        self,
+        scores: Sequence[ScoreLike] | Mapping[str, ScoreLike],
+        *,
+        threshold: DecisionLike | None = None,
+        heaviside: HeavisideLike = "step",
+        average: str | None = "macro",
+        from_logits: bool = False,
+        name: str = "scores",
+        dtype: Any = None,
+    ) -> None:
+        named = _named(scores)
+        evaluation = Evaluation(
+            list(named.values()), threshold=threshold, heaviside=heaviside, average=average, from_logits=from_logits
+        )
+        curves = {score.curve for score in evaluation.scores}
+        if len(curves) == 2 and threshold is None:
+            raise ValueError(
+                "`threshold` must be given where areas under a curve and scores of one threshold are mixed, or use two "
+                f"metrics. Received: scores={list(evaluation.scores)}"
+            )
+        super().__init__(evaluation, name=name, dtype=dtype)
+        self._names = list(named)
+
+    def result(self) -> dict[str, Tensor]:
+        """Returns each score of everything since the last reset; 0 before the first batch."""
+        if self._totals is None:
+            return dict.fromkeys(self._keys(), ops.zeros((), dtype=self.dtype))
+        values = self.evaluation.values(ops.convert_to_tensor(self._totals))
+        return {key: ops.cast(value, self.dtype) for key, value in zip(self._keys(), values)}
+
+    def _keys(self) -> list[str]:
+        return [name if self.name == "scores" else f"{self.name}_{name}" for name in self._names]
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor, from which Keras rebuilds the metric."""
+        saved = [{"score": saved_name(score), **score.parameters} for score in self.evaluation.scores]
+        return {"scores": dict(zip(self._names, saved)), **super().get_config()}
+
+
+def _named(scores: Any) -> dict[str, registry.Score]:
+    if isinstance(scores, Mapping):
+        named = {key: _resolved(score) for key, score in scores.items()}
+    else:
+        listed = [] if isinstance(scores, str) else [_resolved(score) for score in scores]
+        names = [score.name for score in listed]
+        named = {_key(score, names.count(score.name) > 1): score for score in listed}
+        if len(named) < len(listed):
+            raise ValueError(f"`scores` must differ in names or parameters. Received: scores={listed}")
+    if not named:
+        raise ValueError(f"`scores` must be a non-empty sequence or mapping of scores. Received: scores={scores!r}")
+    return named
+
+
+def _resolved(score: Any) -> registry.Score:
+    if not isinstance(score, Mapping):
+        return registry.get(score)
+    parameters = {name: value for name, value in score.items() if name != "score"}  # from `get_config`
+    return registry.get(score["score"], **parameters)
+
+
+def _key(score: registry.Score, repeated: bool) -> str:
+    return "_".join([score.name, *(f"{value:g}" for value in score.parameters.values())]) if repeated else score.name

@@ -1,0 +1,186 @@
+"""Scores with their parameters, and the registry that finds them by name."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import functools
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_softsets._backend import OpError, Tensor
+from keras_softsets.confusion import ConfusionMatrix
+
+# What losses, metrics and `evaluate` take themselves: a saved score's parameter of such a name would be lost.
+RESERVED = (
+    *("y_true", "y_pred", "sample_weight", "mask", "score", "scores", "threshold", "heaviside", "average"),
+    *("from_logits", "zero_division", "per_sample", "ignore_class", "reduction", "name", "dtype", "curve", "monotone"),
+)
+
+
+class Score:
+    """A score with its parameters; call it on cells, or with other parameters for another score.
+
+    Examples:
+        >>> cells = ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0)
+        >>> f2 = f_beta(beta=2)
+        >>> round(float(f2(cells)), 3), round(float(f_beta(cells, beta=2)), 3)
+        (0.69, 0.69)
+
+    Attributes:
+        name: The name in the registry.
+        curve: Whether the score reads all thresholds at once.
+        registered: Whether it can be saved by name.
+        parameters: The parameters that differ from the defaults.
+    """
+
+    def __init__(
+        self, function: Callable[..., Tensor], *, curve: bool = False, registered: bool = True, **parameters: Any
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self.function, self.curve, self.registered = function, curve, registered
+        self.name = getattr(function, "__name__", type(function).__name__).strip("<>")  # of a <lambda>, for Keras
+        self.parameters = parameters
+
+    def __call__(self, *args: Any, **parameters: Any) -> Any:
+        """Scores cells if the first argument is a `ConfusionMatrix`; else returns the score with these parameters."""
+        if args and isinstance(args[0], ConfusionMatrix):
+            return self._value(args[0].map(_floating), {**self.parameters, **self._named(*args[1:], **parameters)})
+        return self.bind(*args, **parameters)
+
+    def bind(self, *args: Any, **parameters: Any) -> Score:
+        """Returns the same score with other parameters, which are checked at once."""
+        named = {**self.parameters, **self._named(*args, **parameters)}
+        numbers = {name: getattr(value, "tolist", lambda v=value: v)() for name, value in named.items()}  # for JSON
+        return Score(self.function, curve=self.curve, registered=self.registered, **numbers).checked()
+
+    def checked(self) -> Score:
+        """Tries the score on ones: rules about parameters are in the score itself, and a broken score fails here."""
+        with contextlib.suppress(IndexError, OpError):  # about two thresholds and one class, not about the score
+            self(ConfusionMatrix(*[ops.ones((2, 1))] * 4))
+        return self
+
+    def _value(self, cells: ConfusionMatrix, parameters: dict[str, Any]) -> Tensor:
+        try:
+            value = ops.convert_to_tensor(self.function(cells, **parameters))
+        except (TypeError, ValueError, OpError):
+            # A score may mix in float32 numbers of its own, which TensorFlow does not multiply with float64 cells.
+            if ops.dtype(cells.tp) == "float32":
+                raise
+            value = ops.convert_to_tensor(self.function(cells.map(_to_float32), **parameters))
+        if not keras.backend.is_float_dtype(ops.dtype(value)):
+            raise ValueError(
+                f"A score must return floating-point values; multiply by ops.cast(condition, 'float32') instead of a "
+                f"condition. Received: {self!r} of type {ops.dtype(value)}"
+            )
+        return ops.cast(value, ops.dtype(cells.tp))
+
+    def _named(self, *args: Any, **parameters: Any) -> dict[str, Any]:
+        names = list(inspect.signature(self.function).parameters)[1:]
+        unknown = [name for name in parameters if name not in names]
+        close = difflib.get_close_matches(unknown[0], (*names, *RESERVED), 1) if unknown else []
+        if close:
+            raise ValueError(
+                f"There is no argument `{unknown[0]}`; it must be `{close[0]}`. Received: {unknown[0]}=..."
+            )
+        if unknown or len(args) > len(names):
+            allowed = ", ".join(names) or "no parameters"
+            raise ValueError(f"Score `{self.name}` takes {allowed}. Received: {(*args, *unknown)}")
+        return {**dict(zip(names, args)), **parameters}
+
+    def __reduce__(self) -> Any:
+        if not self.registered:
+            return (_unregistered, (self.function, self.curve, self.parameters))
+        return (_by_name, (self.function.__module__, self.name, self.parameters))
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in self.parameters.items())})"
+
+
+def _unregistered(function: Callable[..., Tensor], curve: bool, parameters: dict[str, Any]) -> Score:
+    return Score(function, curve=curve, registered=False, **parameters)
+
+
+def _by_name(module: str, name: str, parameters: dict[str, Any]) -> Score:
+    if name not in _REGISTRY:
+        importlib.import_module(module)
+    return get(name, **parameters)
+
+
+_REGISTRY: dict[str, Score] = {}
+
+
+def score(function: Callable[..., Tensor] | None = None, *, curve: bool = False) -> Any:
+    """Registers a function of a `ConfusionMatrix` as a score, so that losses and metrics with it can be saved.
+
+    Args:
+        function: Takes cells, then parameters with defaults, and returns values of the cells' shape
+            (thresholds, classes), higher is better.
+        curve: Whether the function reads the whole threshold axis and returns shape (classes,). Defaults to `False`.
+
+    Examples:
+        >>> @score
+        ... def negative_predictive_value(cells):
+        ...     return ratio(cells.tn, cells.predicted_negatives, cells)
+        >>> "negative_predictive_value" in names()
+        True
+    """
+    if function is None:
+        return functools.partial(score, curve=curve)
+    known = _REGISTRY.get(function.__name__)
+    same = known is not None and _home(known.function) == _home(function)
+    if known is not None and not same:  # running a notebook cell again is fine
+        raise ValueError(f"`score` must have a name of its own. Received: {function.__name__!r}, which is {known!r}")
+    taken = [name for name in list(inspect.signature(function).parameters)[1:] if name in RESERVED]
+    if taken:
+        raise ValueError(
+            f"`score` must not have parameters that losses and metrics have themselves ({', '.join(RESERVED)}). "
+            f"Received: {', '.join(taken)} in {function.__name__!r}"
+        )
+    _REGISTRY[function.__name__] = Score(function, curve=curve)
+    return _REGISTRY[function.__name__]
+
+
+def _home(function: Callable[..., Tensor]) -> tuple[str, str]:
+    return function.__module__, function.__qualname__
+
+
+def names() -> list[str]:
+    """Returns the names of all registered scores."""
+    return sorted(_REGISTRY)
+
+
+def get(identifier: str | Score | Callable[..., Tensor], **parameters: Any) -> Score:
+    """Resolves a name, a score or a plain function of a `ConfusionMatrix`, with its parameters.
+
+    Examples:
+        >>> get("f_beta", beta=2)
+        f_beta(beta=2)
+    """
+    if isinstance(identifier, str) and identifier in _REGISTRY:
+        found = _REGISTRY[identifier]
+    elif isinstance(identifier, Score):
+        found = identifier
+    elif callable(identifier) and not isinstance(identifier, type):
+        found = Score(identifier, registered=False)
+    else:
+        raise ValueError(
+            f"`score` must be one of {', '.join(names())}, or a function of a ConfusionMatrix; a saved score of your "
+            f"own is known once the module with its @score is imported. Received: score={identifier!r}"
+        )
+    return found.bind(**parameters) if parameters else found.checked()
+
+
+def _floating(cell: Tensor) -> Tensor:
+    """Counts and lists are cells, too."""
+    cell = ops.convert_to_tensor(cell)
+    return cell if keras.backend.is_float_dtype(ops.dtype(cell)) else ops.cast(cell, "float32")
+
+
+def _to_float32(cell: Tensor) -> Tensor:
+    return ops.cast(cell, "float32")
