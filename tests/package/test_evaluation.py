@@ -1,0 +1,146 @@
+"""`evaluate` and `metrics.Scores`: equal to scikit-learn and to each other, with the cells summed once."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from cases import AVERAGED, BINARY, NINE, PARAMETERS, batch
+from sklearn import metrics as sk
+
+from keras_softsets import SoftF1, _kernels, evaluate, metrics, score, scores
+
+
+@pytest.mark.parametrize("name", AVERAGED)
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted", None])
+def test_equal_to_scikit_learn(name, average):
+    y, p, w = batch()
+    decided = (p >= np.float32(0.4)).astype(int)
+    for weight in (None, w):
+        found = evaluate(
+            y, p, name, weight, threshold=0.4, average=average, **{k: v for k, v in PARAMETERS.get(name, {}).items()}
+        )
+        np.testing.assert_allclose(found, AVERAGED[name](y, decided, average=average, sample_weight=weight), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_equal_to_scikit_learn_for_one_class(name):
+    y, p, w = (x[:, 0] if x.ndim == 2 else x for x in batch())
+    expected = BINARY[name](y, (p >= 0.5).astype(int), sample_weight=w)
+    assert evaluate(y, p, name, w) == pytest.approx(expected, rel=1e-6)
+
+
+def test_areas_are_exact():
+    y, p, w = batch()
+    ties = np.round(p, 1)
+    for prediction in (p, ties, np.float32(1e-6) * p, np.full_like(p, 0.5)):
+        for weight in (None, w):
+            found = evaluate(y, prediction, "roc_auc", weight, average=None)
+            np.testing.assert_allclose(
+                found, sk.roc_auc_score(y, prediction, average=None, sample_weight=weight), rtol=1e-9
+            )
+    precision, recall, _ = sk.precision_recall_curve(y[:, 0], p[:, 0])
+    recall_point = np.flatnonzero(recall == recall[1])  # our curve ends at the last threshold's precision, not at 1
+    area = -np.trapezoid(precision[:-1], recall[:-1]) + recall[-2] * precision[-2]
+    assert len(recall_point)
+    assert evaluate(y[:, 0], p[:, 0], "pr_auc") == pytest.approx(area, rel=1e-6)
+
+
+def test_arrays_give_numbers_and_tensors_tensors():
+    y, p, _ = batch()
+    assert type(evaluate(y, p)) is float
+    assert isinstance(evaluate(y, p, average=None), np.ndarray)
+    variable = tf.constant(p)
+    with tf.GradientTape() as tape:
+        tape.watch(variable)
+        value = evaluate(y, variable, heaviside="linear")
+    assert 1 - float(value) == pytest.approx(float(SoftF1()(y, p)), rel=1e-6)
+    assert np.abs(tape.gradient(value, variable)).max() > 0
+    graph = tf.function(lambda y, p: evaluate(y, p, "roc_auc"), jit_compile=True)
+    assert float(graph(y, p)) == pytest.approx(evaluate(y, p, "roc_auc"), rel=1e-6)
+
+
+def test_several_scores_in_one_metric_sum_the_cells_once(monkeypatch):
+    y, p, w = batch()
+    calls, original = [], _kernels.sum_cells
+    monkeypatch.setattr(_kernels, "sum_cells", lambda *a, **k: calls.append(a) or original(*a, **k))
+    together = metrics.Scores(["f1", "precision", "recall", scores.f_beta(beta=2)], threshold=0.4)
+    for part in (slice(0, 50), slice(50, 200)):
+        together.update_state(y[part], p[part], w[part])
+    assert len(calls) == 2
+    found = together.result()
+    assert list(found) == ["f1", "precision", "recall", "f_beta"]
+    for name in found:
+        alone = evaluate(y, p, name, w, threshold=0.4, **({"beta": 2} if name == "f_beta" else {}))
+        assert float(found[name]) == pytest.approx(alone, rel=1e-6)
+
+
+def test_scores_in_fit_are_logged_by_their_keys_and_saved(tmp_path):
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3, "sigmoid")])
+    both = [metrics.Scores(["f1", "mcc"]), metrics.Scores({"f2": scores.f_beta(beta=2)}, threshold=0.3, name="low")]
+    model.compile("sgd", SoftF1(), metrics=both)
+    x, y = np.random.default_rng(0).normal(size=(40, 2)), batch(40)[0]
+    logs = model.fit(x, y, verbose=0).history
+    assert {"f1", "mcc", "low_f2"} <= set(logs)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    before, after = (m.evaluate(x, y, verbose=0, return_dict=True) for m in (model, loaded))
+    assert before == pytest.approx(after)
+
+
+def test_keys_of_scores():
+    assert list(metrics.Scores(["f1"]).result()) == ["f1"]
+    twice = metrics.Scores([scores.f_beta(beta=0.5), scores.f_beta(beta=2), "f1"])
+    assert list(twice.result()) == ["f_beta_0.5", "f_beta_2", "f1"]
+    again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(twice))
+    assert list(again.result()) == list(twice.result())
+    areas = metrics.Scores(["roc_auc", "pr_auc"])
+    y, p, _ = batch()
+    assert float(areas(y, p)["roc_auc"]) == pytest.approx(float(metrics.AUROC()(y, p)))
+    for bad in ([], "f1", ["f1", "f1"], ["f1", "roc_auc"]):
+        with pytest.raises(ValueError, match=r"`(scores|threshold)` must"):
+            metrics.Scores(bad)
+    assert len(metrics.Scores(["f1", "roc_auc"], threshold=NINE)(y, p)) == 2
+
+
+# Scores of one's own that are not as they should be, and say so at once.
+
+
+def test_a_score_must_be_floating():
+    def at_least(cells):
+        return scores.recall(cells) * (scores.precision(cells) >= 0.9)
+
+    for use in (lambda: SoftF1 and metrics.SoftSetMetric(at_least), lambda: evaluate([0, 1], [0.1, 0.9], at_least)):
+        with pytest.raises(ValueError, match=r"must return floating-point values.*bool"):
+            use()
+
+
+def test_a_score_may_cast_to_float32():
+    def at_least(cells):
+        return scores.recall(cells) * keras.ops.cast(scores.precision(cells) >= 0.5, "float32")
+
+    y, p, _ = batch()
+    expected = [
+        r * (q >= 0.5)
+        for r, q in zip(evaluate(y, p, "recall", average=None), evaluate(y, p, "precision", average=None))
+    ]
+    metric = metrics.SoftSetMetric(at_least)
+    metric.update_state(y, p)
+    assert float(metric.result()) == pytest.approx(np.mean(expected), rel=1e-6)
+
+
+def test_a_broken_score_fails_where_it_is_passed():
+    def broken(cells):
+        return cells.true_positives
+
+    with pytest.raises(AttributeError, match="true_positives"):
+        metrics.SoftSetMetric(broken)
+    with pytest.raises(AttributeError, match="true_positives"):
+        SoftF1.__mro__[2](broken)
+
+
+@pytest.mark.parametrize("name", ["threshold", "name", "average", "dtype", "zero_division", "reduction"])
+def test_parameters_named_like_arguments_are_refused(name):
+    namespace = {}
+    exec(f"def reserved_{name}(cells, {name}=0.3): return cells.tp", namespace)
+    with pytest.raises(ValueError, match=f"must not have parameters.*Received: {name}"):
+        score(namespace[f"reserved_{name}"])
