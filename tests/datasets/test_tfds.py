@@ -13,9 +13,12 @@ from keras_softsets.datasets.builders import (
     Cifar10Transportation,
     CocktailParty,
     CreditcardFraud,
+    Letter,
     Mammography,
+    Spambase,
     Synthetic05,
     Synthetic33,
+    WineQuality,
 )
 
 pytest.importorskip("dill", reason="tfds.testing imports dill, which TFDS does not install")
@@ -32,7 +35,7 @@ class BuilderCase(tfds.testing.DatasetBuilderTestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.EXAMPLE_DIR = folder.name
-        name = cls.DATASET_CLASS.name
+        name = cls.DATASET_CLASS.data_set.facts.name
         if name in MADE_UP:
             expect_made_up(cls.patch, name)
             MADE_UP[name].write(Path(cls.EXAMPLE_DIR))
@@ -58,6 +61,12 @@ class TestCreditcardFraud(BuilderCase):
     DL_DOWNLOAD_RESULT = ("creditcard.csv",)
 
 
+class TestLetter(BuilderCase):
+    __test__ = True
+    DATASET_CLASS = Letter
+    DL_DOWNLOAD_RESULT = ("letter-recognition.data",)
+
+
 class TestMammography(BuilderCase):
     __test__ = True
     DATASET_CLASS = Mammography
@@ -70,6 +79,12 @@ class TestCocktailParty(BuilderCase):
     DATASET_CLASS = CocktailParty
 
 
+class TestSpambase(BuilderCase):
+    __test__ = True
+    DATASET_CLASS = Spambase
+    DL_DOWNLOAD_RESULT = ("spambase.data",)
+
+
 class TestSynthetic05(BuilderCase):
     __test__ = True
     DATASET_CLASS = Synthetic05
@@ -80,6 +95,12 @@ class TestSynthetic33(BuilderCase):
     __test__ = True
     DATASET_CLASS = Synthetic33
     SPLITS = {"train": 7_500}  # noqa: RUF012 - TFDS reads a plain dict
+
+
+class TestWineQuality(BuilderCase):
+    __test__ = True
+    DATASET_CLASS = WineQuality
+    DL_DOWNLOAD_RESULT = ("winequality-white.csv",)
 
 
 class Cifar10Case(BuilderCase):
