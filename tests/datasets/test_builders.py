@@ -69,6 +69,22 @@ def test_tfds_load_knows_the_builders(creditcard):
     assert labels == [int(number % 5 == 0) for number in range(60)]
 
 
+def test_wine_quality_has_the_grade_as_a_further_feature(tmp_path, monkeypatch):
+    expect_made_up(monkeypatch, "wine_quality")
+    MADE_UP["wine_quality"].write(tmp_path)
+    rows, info = tfds.load(
+        "wine_quality_white",
+        split="train",
+        data_dir=tmp_path / "prepared",
+        builder_kwargs={"raw_dir": tmp_path},
+        with_info=True,
+    )
+    pairs = [(int(row["quality"]), int(row["label"])) for row in rows]
+    assert pairs == [(3, 0), (4, 0), (5, 1), (6, 2), (7, 3), (8, 4), (9, 4)] * 10
+    names = [info.features["label"].int2str(label) for label in range(5)]
+    assert names == ["quality 4 or less", "quality 5", "quality 6", "quality 7", "quality 8 or more"]
+
+
 def test_builder_survives_pickling_with_its_raw_dir(creditcard):
     builder = CreditcardFraud(data_dir=creditcard["data_dir"], raw_dir=creditcard["raw_dir"])
     copy = pickle.loads(pickle.dumps(builder))

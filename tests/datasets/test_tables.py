@@ -4,10 +4,19 @@ import math
 
 import numpy as np
 import pytest
-from raw_files import ADULT_RICH_ROW, ADULT_ROW, MADE_UP, mammography_lines, party
+from raw_files import ADULT_RICH_ROW, ADULT_ROW, MADE_UP, WINE_HEADER, mammography_lines, party, wine_lines
 
 from keras_softsets.datasets._files import LocalFile
-from keras_softsets.datasets.sets import adult, cocktail_party, creditcard_fraud, mammography, synthetic
+from keras_softsets.datasets.sets import (
+    adult,
+    cocktail_party,
+    creditcard_fraud,
+    letter,
+    mammography,
+    spambase,
+    synthetic,
+    wine_quality,
+)
 
 
 def found(path):
@@ -137,3 +146,53 @@ def test_synthetic_sets_share_their_negatives_and_remove_positives_at_random():
     kept = {tuple(row) for row in many.features[5_000:]}
     assert all(tuple(row) in kept for row in few.features[5_000:])
     assert not np.array_equal(few.features[5_000:], many.features[5_000:5_250])
+
+
+def test_letters_are_numbered_by_the_alphabet(tmp_path):
+    rows = ["Z," + ",".join(["15"] * 16), "A," + ",".join(map(str, range(16))), "B," + ",".join(["0"] * 16)]
+    table = letter.read([local(tmp_path, "letter-recognition.data", *rows)])["train"]
+    assert table.labels.tolist() == [25, 0, 1]
+    assert table.features.tolist() == [[15] * 16, list(range(16)), [0] * 16]
+
+
+def test_spambase_takes_the_last_column_for_the_label(tmp_path):
+    rows = [",".join([*(f"{n}.5" for n in range(57)), label]) for label in ("1", "0")]
+    path = tmp_path / "spambase.data"
+    path.write_bytes("\r\n".join([*rows, ""]).encode())
+    windows, plain = (spambase.read([file])["train"] for file in (found(path), local(tmp_path, "copy", *rows)))
+    assert windows.labels.tolist() == [1, 0]
+    assert windows.features.tolist() == [[n + 0.5 for n in range(57)]] * 2
+    assert windows.fingerprint == plain.fingerprint
+    columns = spambase.SPAMBASE.source.columns
+    assert (columns[0], columns[47], columns[48], columns[53]) == (
+        "word_freq_make", "word_freq_conference", "char_freq_;", "char_freq_#",
+    )  # fmt: skip
+    assert columns[54:] == ("capital_run_length_average", "capital_run_length_longest", "capital_run_length_total")
+
+
+def test_wine_quality_joins_the_outer_grades_and_keeps_the_grade(tmp_path):
+    table = wine_quality.read([local(tmp_path, "wine.csv", WINE_HEADER, *wine_lines())])["train"]
+    assert table.extras["quality"][:7].tolist() == [3, 4, 5, 6, 7, 8, 9]
+    assert table.labels[:7].tolist() == [0, 0, 1, 2, 3, 4, 4]
+    first = wine_lines()[0].split(";")
+    assert table.features[0].tolist() == [float(field) for field in first[:-1]]
+
+
+def test_wine_quality_is_the_same_with_commas_and_without_a_header(tmp_path):
+    original = local(tmp_path, "original.csv", WINE_HEADER, *wine_lines())
+    copy = local(tmp_path, "copy.csv", *wine_lines(","))
+    both = local(tmp_path, "both.csv", WINE_HEADER.replace(";", ","), *wine_lines(","))
+    first, second, third = (wine_quality.read([file])["train"] for file in (original, copy, both))
+    for other in (second, third):
+        np.testing.assert_array_equal(first.features, other.features)
+        np.testing.assert_array_equal(first.labels, other.labels)
+        assert first.fingerprint == other.fingerprint
+
+
+def test_wine_qualitys_fingerprint_tells_grades_of_one_class_apart(tmp_path):
+    lines = wine_lines()
+    assert lines[0].endswith(";3")
+    first = wine_quality.read([local(tmp_path, "a", *lines)])["train"]
+    second = wine_quality.read([local(tmp_path, "b", lines[0][:-1] + "4", *lines[1:])])["train"]
+    np.testing.assert_array_equal(first.labels, second.labels)
+    assert first.fingerprint != second.fingerprint
