@@ -9,8 +9,7 @@ The examples are `{"features": float32 vector, "label": class id}` for tables an
 for images: preprocessed as in the paper and in the order of the raw files, but neither split nor standardised, which is
 what `load` adds. `wine_quality`, which `tfds.load` knows as `"wine_quality_white"`, also has the grade, `"quality"`.
 
-A class is made of each data set of the catalog: `Adult`, `Cifar10Frog`, `Cifar10Transportation`, `CocktailParty`,
-`CreditcardFraud`, `Letter`, `Mammography`, `Spambase`, `Synthetic05`, `Synthetic33`, `WineQuality`.
+Every data set has a class here, named after it: `Adult`, `CocktailParty`, `Synthetic05` and so on.
 """
 
 from typing import TYPE_CHECKING, Any
