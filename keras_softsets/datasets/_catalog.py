@@ -19,7 +19,7 @@ from keras_softsets.datasets.sets.synthetic import SYNTHETIC_05 as SYNTHETIC_05
 from keras_softsets.datasets.sets.synthetic import SYNTHETIC_33 as SYNTHETIC_33
 from keras_softsets.datasets.sets.wine_quality import WINE_QUALITY as WINE_QUALITY
 
-_IMPORTED: list[DataSet[Any]] = [value for value in globals().values() if isinstance(value, DataSet)]
+_IMPORTED: list[DataSet[Any]] = [value for value in list(globals().values()) if isinstance(value, DataSet)]
 CATALOG = {data_set.facts.name: data_set for data_set in sorted(_IMPORTED, key=lambda each: each.facts.name)}
 
 

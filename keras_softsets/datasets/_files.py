@@ -33,7 +33,7 @@ class RawFile(NamedTuple):
         size: Number of bytes once decompressed.
         url: Where it can be downloaded, if anywhere.
         sha256: Digest of the bytes once decompressed, if the official one is known; a download must have it.
-        page: Where a person can get it, if there is no download.
+        page: Where a person can get it; needed if there is no download.
         exact: Whether a file in `raw_dir` must have that digest as well. If not, it may be a copy in another notation,
             and the fingerprint of the table says whether the numbers are the published ones. Defaults to `True`.
     """
@@ -48,7 +48,7 @@ class RawFile(NamedTuple):
     def at(self, path: Path) -> LocalFile:
         """Returns the file as it lies at `path`. A copy in another notation may be twice as long as the original."""
         sha256 = self.sha256 if self.exact else None
-        return LocalFile(path, self.size if sha256 else 2 * self.size, self.url or self.page or "its source", sha256)
+        return LocalFile(path, self.size if sha256 else 2 * self.size, str(self.url or self.page), sha256)
 
 
 def raw_directory(raw_dir: str | os.PathLike[str] | None) -> Path | None:

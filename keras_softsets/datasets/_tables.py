@@ -12,6 +12,7 @@ from keras_softsets.datasets._description import Description, check_counts
 from keras_softsets.datasets._files import LocalFile, RawFile
 
 Array = np.ndarray[Any, Any]
+Rows = Iterable[tuple[Sequence[float], float]]  # the features and the label of each sample
 
 
 class Table(NamedTuple):
@@ -53,11 +54,21 @@ class TableSource:
     extras: tuple[str, ...] = ()
 
 
-def collect(rows: Iterable[tuple[Sequence[float], float]], file: LocalFile, at_most: int) -> tuple[Array, Array]:
+def from_one_file(rows: Callable[[LocalFile], Rows], at_most: int) -> Callable[[Sequence[LocalFile]], dict[str, Table]]:
+    """Returns the `read` of a data set in one file, which holds `at_most` samples and whose lines `rows` parses."""
+
+    def read(files: Sequence[LocalFile]) -> dict[str, Table]:
+        (file,) = files
+        return {"train": table(*collect(rows(file), file, at_most))}
+
+    return read
+
+
+def collect(rows: Rows, file: LocalFile, at_most: int) -> tuple[Array, Array]:
     """Returns the features and labels of all rows, packed as they come.
 
     Args:
-        rows: The features and the label of each sample.
+        rows: What was parsed.
         file: Where they come from.
         at_most: Number of samples that the published file holds.
 

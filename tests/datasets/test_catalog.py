@@ -68,6 +68,7 @@ def test_facts_agree_with_each_other_and_with_the_source(name):
     if isinstance(source, TableSource):
         assert len(set(source.columns)) == len(source.columns) == facts.features
         assert len(set(source.classes)) == len(source.classes) == facts.classes
+        assert all(file.url or file.page for file in source.files)
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,8 @@ def test_arff_gives_the_same_table_as_csv(tmp_path):
     header = [f"@attribute attr{n} NUMERIC" for n in range(1, 7)]
     arff = ["% A remark", "@RELATION mammography", "", *header, "@attribute class {'-1','1'}", "@DATA"]
     csv = local(tmp_path, "a.csv", ",".join([*(f"attr{n}" for n in range(1, 7)), "class"]), *mammography_lines())
-    first = mammography.read([csv])["train"]
-    second = mammography.read([local(tmp_path, "b.arff", *arff, *mammography_lines())])["train"]
+    first = mammography.MAMMOGRAPHY.source.read([csv])["train"]
+    second = mammography.MAMMOGRAPHY.source.read([local(tmp_path, "b.arff", *arff, *mammography_lines())])["train"]
     np.testing.assert_array_equal(first.features, second.features)
     assert first.fingerprint == second.fingerprint
     assert first.features.shape == (100, 6)
@@ -44,9 +44,11 @@ def test_arff_gives_the_same_table_as_csv(tmp_path):
 def test_fingerprint_is_of_the_numbers_not_of_their_notation(tmp_path):
     lines = mammography_lines()
     header = ",".join([*(f"attr{n}" for n in range(1, 7)), "class"])
-    first = mammography.read([local(tmp_path, "a", header, *lines)])["train"]
-    spaced = mammography.read([local(tmp_path, "b", header, *(line.replace(",", " , ") for line in lines))])["train"]
-    swapped = mammography.read([local(tmp_path, "c", header, *lines[::-1])])["train"]
+    first = mammography.MAMMOGRAPHY.source.read([local(tmp_path, "a", header, *lines)])["train"]
+    spaced = mammography.MAMMOGRAPHY.source.read(
+        [local(tmp_path, "b", header, *(line.replace(",", " , ") for line in lines))]
+    )["train"]
+    swapped = mammography.MAMMOGRAPHY.source.read([local(tmp_path, "c", header, *lines[::-1])])["train"]
     assert first.fingerprint == spaced.fingerprint != swapped.fingerprint
 
 
@@ -72,7 +74,9 @@ def test_creditcard_drops_time_and_takes_the_logarithm_of_the_amount(tmp_path):
     columns = ["Time", *(f"V{n}" for n in range(1, 29)), "Amount", "Class"]
     values = [f"{n}.5" for n in range(1, 29)]
     rows = [",".join(["86400", *values, "0", "0"]), ",".join(["1", *values, "1808", '"1"'])]
-    table = creditcard_fraud.read([local(tmp_path, "creditcard.csv", ",".join(columns), *rows)])["train"]
+    table = creditcard_fraud.CREDITCARD_FRAUD.source.read(
+        [local(tmp_path, "creditcard.csv", ",".join(columns), *rows)]
+    )["train"]
     expected = [float(value) for value in values]
     np.testing.assert_allclose(table.features, [[*expected, 0.0], [*expected, math.log(1809)]], rtol=1e-15)
     assert table.labels.tolist() == [0, 1]
@@ -150,7 +154,7 @@ def test_synthetic_sets_share_their_negatives_and_remove_positives_at_random():
 
 def test_letters_are_numbered_by_the_alphabet(tmp_path):
     rows = ["Z," + ",".join(["15"] * 16), "A," + ",".join(map(str, range(16))), "B," + ",".join(["0"] * 16)]
-    table = letter.read([local(tmp_path, "letter-recognition.data", *rows)])["train"]
+    table = letter.LETTER.source.read([local(tmp_path, "letter-recognition.data", *rows)])["train"]
     assert table.labels.tolist() == [25, 0, 1]
     assert table.features.tolist() == [[15] * 16, list(range(16)), [0] * 16]
 
@@ -159,7 +163,9 @@ def test_spambase_takes_the_last_column_for_the_label(tmp_path):
     rows = [",".join([*(f"{n}.5" for n in range(57)), label]) for label in ("1", "0")]
     path = tmp_path / "spambase.data"
     path.write_bytes("\r\n".join([*rows, ""]).encode())
-    windows, plain = (spambase.read([file])["train"] for file in (found(path), local(tmp_path, "copy", *rows)))
+    windows, plain = (
+        spambase.SPAMBASE.source.read([file])["train"] for file in (found(path), local(tmp_path, "copy", *rows, ""))
+    )
     assert windows.labels.tolist() == [1, 0]
     assert windows.features.tolist() == [[n + 0.5 for n in range(57)]] * 2
     assert windows.fingerprint == plain.fingerprint
@@ -180,7 +186,7 @@ def test_wine_quality_joins_the_outer_grades_and_keeps_the_grade(tmp_path):
 
 def test_wine_quality_is_the_same_with_commas_and_without_a_header(tmp_path):
     original = local(tmp_path, "original.csv", WINE_HEADER, *wine_lines())
-    copy = local(tmp_path, "copy.csv", *wine_lines(","))
+    copy = local(tmp_path, "copy.csv", *wine_lines(","), "")
     both = local(tmp_path, "both.csv", WINE_HEADER.replace(";", ","), *wine_lines(","))
     first, second, third = (wine_quality.read([file])["train"] for file in (original, copy, both))
     for other in (second, third):

@@ -5,14 +5,14 @@ by its logarithm: `log(1 + Amount)`, because an amount can be zero.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from keras_softsets.datasets._data_set import DataSet
 from keras_softsets.datasets._description import Description
 from keras_softsets.datasets._files import LocalFile, RawFile
 from keras_softsets.datasets._parsing import parse_numbers, progress, split_fields
 from keras_softsets.datasets._reading import malformed, read_lines
-from keras_softsets.datasets._tables import Table, TableSource, collect, table
+from keras_softsets.datasets._tables import TableSource, from_one_file
 
 _FACTS = Description(
     "creditcard_fraud",
@@ -23,12 +23,6 @@ _FACTS = Description(
     licence="Database Contents License (DbCL) 1.0",
 )
 _RAW_COLUMNS = ("Time", *(f"V{number}" for number in range(1, 29)), "Amount", "Class")
-
-
-def read(files: Sequence[LocalFile]) -> dict[str, Table]:
-    """Parses creditcard.csv."""
-    (file,) = files
-    return {"train": table(*collect(_rows(file), file, at_most=_FACTS.size))}
 
 
 def _rows(file: LocalFile) -> Iterator[tuple[list[float], float]]:
@@ -68,7 +62,7 @@ CREDITCARD_FRAUD = DataSet(
 }""",
     source=TableSource(
         columns=(*_RAW_COLUMNS[1:-2], "log_amount"),
-        read=read,
+        read=from_one_file(_rows, at_most=_FACTS.size),
         files=(
             RawFile(
                 ("creditcard.csv",),

@@ -1,14 +1,14 @@
 """Letter: 26 capital letters in 20 fonts, randomly distorted. UCI's file."""
 
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from keras_softsets.datasets._data_set import DataSet
 from keras_softsets.datasets._description import Description
 from keras_softsets.datasets._files import LocalFile, RawFile
 from keras_softsets.datasets._parsing import parse_numbers, split_fields
 from keras_softsets.datasets._reading import malformed, read_lines
-from keras_softsets.datasets._tables import Table, TableSource, collect, table
+from keras_softsets.datasets._tables import TableSource, from_one_file
 
 _LETTERS = tuple(string.ascii_uppercase)
 _FACTS = Description(
@@ -27,12 +27,6 @@ _COLUMNS = (
     *("x-box", "y-box", "width", "high", "onpix", "x-bar", "y-bar", "x2bar"),
     *("y2bar", "xybar", "x2ybr", "xy2br", "x-ege", "xegvy", "y-ege", "yegvx"),
 )
-
-
-def read(files: Sequence[LocalFile]) -> dict[str, Table]:
-    """Parses letter-recognition.data."""
-    (file,) = files
-    return {"train": table(*collect(_rows(file), file, at_most=_FACTS.size))}
 
 
 def _rows(file: LocalFile) -> Iterator[tuple[list[float], int]]:
@@ -62,7 +56,7 @@ LETTER = DataSet(
 }""",
     source=TableSource(
         columns=_COLUMNS,
-        read=read,
+        read=from_one_file(_rows, at_most=_FACTS.size),
         files=(
             RawFile(
                 ("letter-recognition.data",),

@@ -1,23 +1,17 @@
 """Mammography: calcifications in mammograms, from OpenML's ARFF file or the same rows as CSV with a header."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from keras_softsets.datasets._data_set import DataSet
 from keras_softsets.datasets._description import Description
 from keras_softsets.datasets._files import LocalFile, RawFile
 from keras_softsets.datasets._parsing import parse_numbers, progress, split_fields
 from keras_softsets.datasets._reading import malformed, read_lines
-from keras_softsets.datasets._tables import Table, TableSource, collect, table
+from keras_softsets.datasets._tables import TableSource, from_one_file
 
 _FACTS = Description("mammography", 11_183, 260, 6, source="https://www.openml.org/d/310", licence="public")
 _COLUMNS = tuple(f"attr{number}" for number in range(1, 7))
 _LABELS = {"-1": 0, "1": 1}
-
-
-def read(files: Sequence[LocalFile]) -> dict[str, Table]:
-    """Parses the file."""
-    (file,) = files
-    return {"train": table(*collect(_rows(file), file, at_most=_FACTS.size))}
 
 
 def _rows(file: LocalFile) -> Iterator[tuple[list[float], int]]:
@@ -62,7 +56,7 @@ MAMMOGRAPHY = DataSet(
 }""",
     source=TableSource(
         columns=_COLUMNS,
-        read=read,
+        read=from_one_file(_rows, at_most=_FACTS.size),
         files=(
             RawFile(
                 # The last two are OpenML's own name for it.

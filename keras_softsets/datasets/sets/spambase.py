@@ -1,13 +1,13 @@
 """Spambase: is an e-mail spam? Frequencies of words and characters, from UCI's file or a copy with other line ends."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from keras_softsets.datasets._data_set import DataSet
 from keras_softsets.datasets._description import Description
 from keras_softsets.datasets._files import LocalFile, RawFile
 from keras_softsets.datasets._parsing import parse_numbers, split_fields
 from keras_softsets.datasets._reading import malformed, read_lines
-from keras_softsets.datasets._tables import Table, TableSource, collect, table
+from keras_softsets.datasets._tables import TableSource, from_one_file
 
 _FACTS = Description(
     "spambase", 4_601, 1_813, 57, source="https://archive.ics.uci.edu/dataset/94/spambase", licence="CC BY 4.0"
@@ -24,14 +24,10 @@ _COLUMNS = (
 )
 
 
-def read(files: Sequence[LocalFile]) -> dict[str, Table]:
-    """Parses spambase.data."""
-    (file,) = files
-    return {"train": table(*collect(_rows(file), file, at_most=_FACTS.size))}
-
-
 def _rows(file: LocalFile) -> Iterator[tuple[list[float], float]]:
     for number, line in read_lines(file):
+        if not line:
+            continue
         fields = split_fields(file.path, number, line, len(_COLUMNS) + 1)
         *values, label = parse_numbers(file.path, number, (*_COLUMNS, "spam"), fields)
         if label not in (0, 1):
@@ -55,7 +51,7 @@ SPAMBASE = DataSet(
 }""",
     source=TableSource(
         columns=_COLUMNS,
-        read=read,
+        read=from_one_file(_rows, at_most=_FACTS.size),
         files=(
             RawFile(
                 ("spambase.data",),

@@ -45,6 +45,8 @@ def read(files: Sequence[LocalFile]) -> dict[str, Table]:
 def _rows(file: LocalFile) -> Iterator[tuple[list[float], float]]:
     """Yields features and quality; the original has a header and semicolons, copies have commas."""
     for number, line in read_lines(file):
+        if not line:
+            continue
         fields = split_fields(
             file.path, number, line.replace('"', ""), len(_RAW_COLUMNS), separator=";" if ";" in line else ","
         )
