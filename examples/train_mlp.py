@@ -20,7 +20,7 @@ import tensorflow as tf
 import keras_softsets
 from keras_softsets import datasets, metrics, models, plots, scores
 
-TABLES = [table.name for table in datasets.describe() if not table.name.startswith("cifar10")]
+TABLES = [each.name for each in datasets.describe() if each.classes == 2 and not each.name.startswith("cifar10")]
 NAMED = [name for name in dir(keras_softsets) if name.startswith("Soft") and name != "SoftSetLoss"]
 THRESHOLDS = [k / 10 for k in range(1, 10)]  # the paper reports the mean over these
 

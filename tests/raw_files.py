@@ -9,12 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keras_softsets.datasets import _cifar10
 from keras_softsets.datasets._catalog import CATALOG
 from keras_softsets.datasets.builders import BUILDERS
+from keras_softsets.datasets.sets import cifar10
 
 PEOPLE = [f"ID_00{n}" for n in range(1, 7)]
-TILES = 5  # pictures in a row of a made-up sheet
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+WINE_HEADER = (
+    '"fixed acidity";"volatile acidity";"citric acid";"residual sugar";"chlorides";"free sulfur dioxide";'
+    '"total sulfur dioxide";"density";"pH";"sulphates";"alcohol";"quality"'
+)
+TILES = 5  # images in a row of a made-up sheet
 
 ADULT_ROW = (
     "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, "
@@ -56,6 +61,28 @@ def write_creditcard_fraud(folder: Path) -> None:
     (folder / "creditcard.csv").write_text("\n".join(creditcard_lines()) + "\n")
 
 
+def write_letter(folder: Path) -> None:
+    values = np.random.RandomState(5).randint(0, 16, (260, 16))
+    rows = [",".join([LETTERS[number % 26], *map(str, row)]) for number, row in enumerate(values)]
+    (folder / "letter-recognition.data").write_text("\n".join(rows) + "\n")
+
+
+def write_spambase(folder: Path) -> None:
+    values = np.random.RandomState(6).uniform(0, 9, (50, 57)).round(3)
+    rows = [",".join([*map(str, row), str(int(number < 20))]) for number, row in enumerate(values)]
+    (folder / "spambase.data").write_bytes("\r\n".join([*rows, ""]).encode())  # The original has Windows line ends.
+
+
+def wine_lines(separator: str = ";") -> list[str]:
+    """Ten wines of each quality, 3 to 9, without the header."""
+    values = np.random.RandomState(7).uniform(0, 9, (70, 11)).round(4)
+    return [separator.join([*map(str, row), str(3 + number % 7)]) for number, row in enumerate(values)]
+
+
+def write_wine_quality(folder: Path) -> None:
+    (folder / "winequality-white.csv").write_text("\n".join([WINE_HEADER, *wine_lines()]) + "\n")
+
+
 def party() -> tuple[np.ndarray, list[list[list[str]]]]:
     """Four frames of six people, and their groups."""
     random = np.random.RandomState(3)
@@ -84,7 +111,7 @@ def cifar10_batches() -> dict[str, bytes]:
     """Binary records: a label byte, then the red, green and blue plane."""
     random = np.random.RandomState(4)
     batches = {}
-    for number, name in enumerate(_cifar10.BATCHES):
+    for number, name in enumerate(cifar10.BATCHES):
         labels = (np.arange(TILES**2) + number * TILES**2) % 10
         planes = random.randint(0, 256, (TILES**2, 3072))
         batches[name] = np.concatenate([labels[:, None], planes], axis=1).astype("uint8").tobytes()
@@ -123,7 +150,7 @@ class MadeUp:
     write: object
     folder: str
     splits: dict[str, int]
-    positives: int
+    positives: int | tuple[int, ...]
 
     @property
     def size(self) -> int:
@@ -137,22 +164,33 @@ MADE_UP = {
     "cifar10_transportation": MadeUp(write_cifar10, "cifar10", _CIFAR10_SPLITS, 60),
     "cocktail_party": MadeUp(write_cocktail_party, "cocktailparty", {"train": 60}, 0 + 9 + 8 + 15),
     "creditcard_fraud": MadeUp(write_creditcard_fraud, "creditcard", {"train": 60}, 12),
+    "letter": MadeUp(write_letter, "letter", {"train": 260}, (10,) * 26),
     "mammography": MadeUp(write_mammography, "mammography", {"train": 100}, 25),
+    "spambase": MadeUp(write_spambase, "spambase", {"train": 50}, 20),
+    "wine_quality": MadeUp(write_wine_quality, "winequality", {"train": 70}, (20, 10, 10, 10, 20)),
 }
 
 
-def expect_made_up(monkeypatch: pytest.MonkeyPatch, name: str, files: bool = True, counts: bool = True) -> None:
-    """Makes the package expect the made-up content of `name` instead of the published one."""
+def expect_made_up(monkeypatch: pytest.MonkeyPatch, name: str, files: bool = True) -> None:
+    """Makes the package expect the made-up content of `name` instead of the published one.
+
+    Without `files` it expects the made-up counts, but still the published digests.
+    """
     monkeypatch.delenv("KERAS_SOFTSETS_RAW_DIR", raising=False)
-    if counts:
-        facts = CATALOG[name]._replace(size=MADE_UP[name].size, positives=MADE_UP[name].positives)
-        monkeypatch.setitem(CATALOG, name, facts)
-    builder = BUILDERS[name]
+    facts = CATALOG[name].facts._replace(size=MADE_UP[name].size, positives=MADE_UP[name].positives)
+    source = CATALOG[name].source
     if name.startswith("cifar10"):
-        monkeypatch.setattr(_cifar10, "TILES", TILES)
+        monkeypatch.setattr(cifar10, "TILES", TILES)
         digests = {batch: hashlib.sha1(content).hexdigest() for batch, content in cifar10_batches().items()}
-        monkeypatch.setattr(_cifar10, "BATCHES", digests if files else _cifar10.BATCHES)
+        monkeypatch.setattr(cifar10, "BATCHES", digests if files else cifar10.BATCHES)
     elif files:
-        unchecked = tuple(file._replace(sha256=None) for file in builder.source.files)
-        source = dataclasses.replace(builder.source, files=unchecked, fingerprint=None)
-        monkeypatch.setattr(builder, "source", source)
+        unchecked = tuple(file._replace(sha256=None) for file in source.files)
+        source = dataclasses.replace(source, files=unchecked, fingerprint=None)
+    replace_data_set(monkeypatch, name, facts=facts, source=source)
+
+
+def replace_data_set(monkeypatch: pytest.MonkeyPatch, name: str, **changes: object) -> None:
+    """Changes what the package knows of a data set, in the catalog and in its builder."""
+    data_set = dataclasses.replace(CATALOG[name], **changes)
+    monkeypatch.setitem(CATALOG, name, data_set)
+    monkeypatch.setattr(BUILDERS[name], "data_set", data_set)

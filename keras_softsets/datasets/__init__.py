@@ -1,4 +1,4 @@
-"""The paper's data sets: real, imbalanced, binary, one line away.
+"""The paper's data sets and a few more: real, imbalanced, one line away.
 
     from keras_softsets import datasets
 
@@ -9,11 +9,11 @@
 them and stores them with TensorFlow Datasets; later ones only read. `keras_softsets.datasets.builders` holds the TFDS
 builders for those who want `tfds.load`.
 
-This module is cheap to import: TensorFlow Datasets, TensorFlow and Pillow are imported by `load`. They come with
+This module is cheap to import: TensorFlow Datasets, Pillow and tqdm are imported by `load`. They come with
 `pip install "keras-softsets[datasets]"`.
 """
 
-from keras_softsets.datasets._catalog import Description as Description
 from keras_softsets.datasets._catalog import describe as describe
+from keras_softsets.datasets._description import Description as Description
 from keras_softsets.datasets._load import Splits as Splits
 from keras_softsets.datasets._load import load as load

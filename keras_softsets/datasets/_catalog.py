@@ -1,85 +1,52 @@
-"""What the data sets are: the facts that `describe` shows and that every preparation is checked against."""
+"""All data sets, a line each: `describe` lists them, `load` looks them up.
 
-from typing import NamedTuple
+Every `DataSet` that is imported here is in the catalog.
+"""
 
+from typing import Any
 
-class Description(NamedTuple):
-    """Facts about one data set, train, validation and test part together.
+from keras_softsets.datasets._data_set import DataSet
+from keras_softsets.datasets._description import Description
+from keras_softsets.datasets.sets.adult import ADULT as ADULT
+from keras_softsets.datasets.sets.cifar10 import CIFAR10_FROG as CIFAR10_FROG
+from keras_softsets.datasets.sets.cifar10 import CIFAR10_TRANSPORTATION as CIFAR10_TRANSPORTATION
+from keras_softsets.datasets.sets.cocktail_party import COCKTAIL_PARTY as COCKTAIL_PARTY
+from keras_softsets.datasets.sets.creditcard_fraud import CREDITCARD_FRAUD as CREDITCARD_FRAUD
+from keras_softsets.datasets.sets.letter import LETTER as LETTER
+from keras_softsets.datasets.sets.mammography import MAMMOGRAPHY as MAMMOGRAPHY
+from keras_softsets.datasets.sets.spambase import SPAMBASE as SPAMBASE
+from keras_softsets.datasets.sets.synthetic import SYNTHETIC_05 as SYNTHETIC_05
+from keras_softsets.datasets.sets.synthetic import SYNTHETIC_33 as SYNTHETIC_33
+from keras_softsets.datasets.sets.wine_quality import WINE_QUALITY as WINE_QUALITY
 
-    Attributes:
-        name: What `load` takes.
-        size: Number of samples.
-        positives: Number of samples of the positive class.
-        features: Number of values for each sample.
-        source: Where the data come from.
-        licence: Licence as listed by the source; check there before you redistribute.
-    """
-
-    name: str
-    size: int
-    positives: int
-    features: int
-    source: str
-    licence: str
-
-    def __str__(self) -> str:
-        """Returns one line of a table."""
-        balance = f"{self.positives:>6,} positive ({self.positives / self.size:>6.2%})"
-        return f"{self.name:<22} {self.size:>7,} samples, {balance}, {self.features:>4} features; {self.licence}"
-
-
-_CIFAR10 = {"source": "https://www.cs.toronto.edu/~kriz/cifar.html", "licence": "none stated; cite the report"}
-_SYNTHETIC = {"source": "generated", "licence": "Apache-2.0"}
-
-CATALOG = {
-    description.name: description
-    for description in (
-        Description(
-            "adult", 48_842, 11_687, 13, source="https://archive.ics.uci.edu/dataset/2/adult", licence="CC BY 4.0"
-        ),
-        Description("cifar10_frog", 60_000, 6_000, 3_072, **_CIFAR10),
-        Description("cifar10_transportation", 60_000, 24_000, 3_072, **_CIFAR10),
-        Description(
-            "cocktail_party",
-            4_800,
-            1_454,
-            22,
-            source="https://tev.fbk.eu/technologies/cocktailparty-dataset-multi-view-dataset-social-behavior-analysis",
-            licence="research or academic purposes only; cite Zen et al., 2010",
-        ),
-        Description(
-            "creditcard_fraud",
-            284_807,
-            492,
-            29,
-            source="https://www.kaggle.com/datasets/mlg-ulb/creditcardfraud",
-            licence="Database Contents License (DbCL) 1.0",
-        ),
-        Description("mammography", 11_183, 260, 6, source="https://www.openml.org/d/310", licence="public"),
-        Description("synthetic_05", 5_250, 250, 3, **_SYNTHETIC),
-        Description("synthetic_33", 7_500, 2_500, 3, **_SYNTHETIC),
-    )
-}
+_IMPORTED: list[DataSet[Any]] = [value for value in list(globals().values()) if isinstance(value, DataSet)]
+CATALOG = {data_set.facts.name: data_set for data_set in sorted(_IMPORTED, key=lambda each: each.facts.name)}
 
 
 def describe() -> list[Description]:
     """Lists the data sets that `load` knows, in alphabetical order.
 
     Returns:
-        One named tuple (name, size, positives, features, source, licence) for each data set; printed, it is a line.
+        One named tuple (name, size, positives, features, source, licence, classes) for each data set; printed, it is
+        a line.
 
     Examples:
-        >>> mammography = describe()[5]
-        >>> mammography.name, mammography.size, mammography.positives, mammography.features
-        ('mammography', 11183, 260, 6)
-        >>> print(mammography)
+        >>> facts = {each.name: each for each in describe()}
+        >>> mammography = facts["mammography"]
+        >>> mammography.size, mammography.positives, mammography.features, mammography.classes
+        (11183, 260, 6, 2)
+        >>> facts["wine_quality"].positives, facts["wine_quality"].classes
+        ((183, 1457, 2198, 880, 180), 5)
+        >>> for name in ("letter", "mammography"):
+        ...     print(facts[name])
+        letter                  20,000 samples,   26 classes, 734 to 813,   16 features; CC BY 4.0
         mammography             11,183 samples,    260 positive ( 2.32%),    6 features; public
     """
-    return list(CATALOG.values())
+    return [data_set.facts for data_set in CATALOG.values()]
 
 
-def lookup(name: str) -> Description:
-    """Returns the facts about the data set called `name`.
+def lookup(name: str) -> DataSet[Any]:
+    """Returns the data set called `name`.
 
     Raises:
         ValueError: If there is no such data set.
@@ -87,12 +54,3 @@ def lookup(name: str) -> Description:
     if name not in CATALOG:
         raise ValueError(f"`name` must be one of {', '.join(CATALOG)}. Received: name={name!r}")
     return CATALOG[name]
-
-
-def check_counts(expected: Description, size: int, positives: int, where: str) -> None:
-    """Raises a `ValueError` if the content found `where` has other numbers of samples than the published data set."""
-    if (size, positives) != (expected.size, expected.positives):
-        raise ValueError(
-            f"{where} must hold {expected.size:,} samples, {expected.positives:,} of them positive, "
-            f"received {size:,} and {positives:,}."
-        )

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keras_softsets.datasets._catalog import Description, check_counts, lookup
+from keras_softsets.datasets._catalog import lookup
+from keras_softsets.datasets._description import Description, check_counts
 from keras_softsets.datasets._records import read_records
 from keras_softsets.datasets._splits import fit_scaling, pipeline, stratified_indices
-from keras_softsets.datasets._tables import Array
 
 _VALIDATION, _TEST = 0.16, 0.20
 _VALIDATION_OF_CIFAR10 = 0.20
@@ -38,12 +38,12 @@ def load(
     """Loads a data set, ready to train on.
 
     Tables are split at random into 64 % training, 16 % validation and 20 % test data. Of CIFAR-10, the official test
-    set is the test part, and the 50,000 training pictures are split into 40,000 and 10,000. Splits are stratified: by
+    set is the test part, and the 50,000 training images are split into 40,000 and 10,000. Splits are stratified: by
     the label, or for CIFAR-10 by its ten classes, each stratum is shared out alike (rounded to whole samples). They
     depend on nothing but the data and `seed`; both CIFAR-10 tasks get the same one. The unit is the row, as in the
     paper, so rows that occur twice in the original (a third of mammography's, for instance) can be in two parts.
 
-    Every feature, or colour channel of a picture, is then centred and scaled to unit variance with the mean and the
+    Every feature, or colour channel of an image, is then centred and scaled to unit variance with the mean and the
     standard deviation of the *training* part.
 
     The first call downloads the official files or reads them from `raw_dir`, checks them against their published
@@ -58,12 +58,13 @@ def load(
             variable `KERAS_SOFTSETS_RAW_DIR`, and without it to a download.
         data_dir: Where prepared data are kept. Defaults to that of TensorFlow Datasets, `~/tensorflow_datasets`.
         as_numpy: Whether to return arrays; otherwise `tf.data` pipelines. Defaults to `True`.
-        batch_size: Samples in a batch of a pipeline. Defaults to the paper's: `1024` for tables, `128` for pictures.
+        batch_size: Samples in a batch of a pipeline. Defaults to the paper's: `1024` for tables, `128` for images.
 
     Returns:
         A named tuple with the fields `train`, `validation` and `test`. As arrays, each is `(x, y)`: `x` float32 of
-        shape `(samples, features)` or `(samples, 32, 32, 3)`, `y` float32 of shape `(samples,)`, 1 for positive. As
-        pipelines, each is a `tf.data.Dataset` of such batches; the training part is shuffled anew in every epoch.
+        shape `(samples, features)` or `(samples, 32, 32, 3)`, `y` of shape `(samples,)`: float32, 1 for positive, or
+        with more than two classes int32, the class id. As pipelines, each is a `tf.data.Dataset` of such batches; the
+        training part is shuffled anew in every epoch.
 
     Examples:
         >>> train, validation, test = load("synthetic_05")
@@ -72,11 +73,11 @@ def load(
         >>> int(train[1].sum())
         160
     """
-    expected = lookup(name)
+    facts = lookup(name).facts
     _check_arguments(seed, as_numpy, batch_size)
     builder = _prepare(name, raw_dir, data_dir)
     parts = _read(builder, seed)
-    _check_prepared(expected, parts, builder.data_dir)
+    _check_prepared(facts, parts, builder.data_dir)
     scaling = fit_scaling(parts.train[0])
     if as_numpy:
         return Splits(*((scaling.apply(x), y) for x, y in parts))
@@ -126,33 +127,31 @@ def _read(builder: Any, seed: int) -> Splits:
     split = _split_table if "features" in builder.info.features else _split_images
     damage = (tf.errors.DataLossError, tf.errors.NotFoundError, tf.errors.InvalidArgumentError, IndexError)
     try:
-        return split(builder, seed)
+        parts = split(builder, seed)
     except damage as error:
         raise ValueError(f"{_damaged(builder.data_dir)} {error}") from error
+    # Binary labels in the dtype of predictions, since losses compute with both; class ids in that of Keras's own.
+    dtype = "float32" if builder.data_set.facts.classes == 2 else "int32"
+    return Splits(*((x, y.astype(dtype)) for x, y in parts))
 
 
 def _split_table(builder: Any, seed: int) -> Splits:
     tables = [read_records(builder, split) for split in builder.info.splits]
     x, y = (np.concatenate([table[key] for table in tables]) for key in ("features", "label"))
-    train, validation, test = stratified_indices(y, (_VALIDATION, _TEST), seed)
-    return Splits(_take(x, y, train), _take(x, y, validation), _take(x, y, test))
+    return Splits(*((x[part], y[part]) for part in stratified_indices(y, (_VALIDATION, _TEST), seed)))
 
 
 def _split_images(builder: Any, seed: int) -> Splits:
     train, test = (read_records(builder, split) for split in ("train", "test"))
     x, y = train["image"], train["label"]
-    kept, validation = stratified_indices(train["cifar10_label"], (_VALIDATION_OF_CIFAR10,), seed)
-    return Splits(_take(x, y, kept), _take(x, y, validation), _take(test["image"], test["label"], slice(None)))
-
-
-def _take(x: Array, y: Array, indices: Any) -> tuple[Array, Array]:
-    # Labels in the dtype of predictions, since losses compute with both.
-    return x[indices], y[indices].astype("float32")
+    strata = train[f"{builder.data_set.source.original}_label"]
+    kept, validation = stratified_indices(strata, (_VALIDATION_OF_CIFAR10,), seed)
+    return Splits((x[kept], y[kept]), (x[validation], y[validation]), (test["image"], test["label"]))
 
 
 def _check_prepared(expected: Description, parts: Splits, data_dir: str) -> None:
     labels = np.concatenate([y for _, y in parts])
-    check_counts(expected, len(labels), int(labels.sum()), f"{_damaged(data_dir)} they")
+    check_counts(expected, labels, f"{_damaged(data_dir)} they")
 
 
 def _damaged(data_dir: str) -> str:

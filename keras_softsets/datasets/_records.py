@@ -22,7 +22,7 @@ def read_records(builder: Any, split: str) -> dict[str, Array]:
         split: Name of the split.
 
     Returns:
-        Arrays by the name of the feature; pictures as uint8.
+        Arrays by the name of the feature; images as uint8.
     """
     import tensorflow as tf
 
@@ -37,7 +37,7 @@ def read_records(builder: Any, split: str) -> dict[str, Array]:
 
 
 def _decode_images(encoded: Array, feature: Any) -> Array:
-    """Decodes pictures that are stored as PNG, as in TFDS's own data sets, or as plain bytes, as in ours."""
+    """Decodes images that are stored as PNG, as in TFDS's own data sets, or as plain bytes, as in ours."""
     import tensorflow as tf
     import tensorflow_datasets as tfds
 

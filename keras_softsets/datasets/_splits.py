@@ -51,7 +51,7 @@ def fit_scaling(x: Array) -> Scaling:
     rows, channels = _as_rows(x), x.shape[-1]
     mean = rows.mean(axis=0, dtype="float64").reshape(-1, channels).mean(axis=0)
     centre, squares = _repeat(mean, rows), np.zeros(rows.shape[1])
-    for start in range(0, len(rows), _ROWS_AT_ONCE):  # In pieces: 40,000 pictures as float64 would need a gigabyte.
+    for start in range(0, len(rows), _ROWS_AT_ONCE):  # In pieces: 40,000 images as float64 would need a gigabyte.
         squares += np.square(rows[start : start + _ROWS_AT_ONCE] - centre).sum(axis=0)
     deviation = np.sqrt(squares.reshape(-1, channels).mean(axis=0) / len(rows))
     # Of a constant feature it is exactly zero, since float64 adds up 2**29 equal float32 numbers without rounding.
@@ -72,7 +72,7 @@ def _repeat(values: Array, rows: Array) -> Array:
 def pipeline(part: tuple[Array, Array], scaling: Scaling, batch_size: int, shuffle_seed: int | None = None) -> Any:
     """Returns a `tf.data.Dataset` of standardised batches, shuffled anew in each epoch if there is a seed.
 
-    Row numbers are shuffled and rows are gathered by the batch, which is much faster than shuffling rows; pictures
+    Row numbers are shuffled and rows are gathered by the batch, which is much faster than shuffling rows; images
     stay uint8 in memory until their batch.
     """
     import tensorflow as tf

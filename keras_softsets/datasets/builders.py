@@ -5,92 +5,40 @@
 
     dataset = tfds.load("mammography", split="train")
 
-The examples are `{"features": float32 vector, "label": 0 or 1}` for tables and `{"image", "label", "cifar10_label"}`
-for pictures: preprocessed as in the paper and in the order of the raw files, but neither split nor standardised, which
-is what `load` adds. A class docstring is the description that TFDS shows.
+The examples are `{"features": float32 vector, "label": class id}` for tables and `{"image", "label", "cifar10_label"}`
+for images: preprocessed as in the paper and in the order of the raw files, but neither split nor standardised, which is
+what `load` adds. `wine_quality`, which `tfds.load` knows as `"wine_quality_white"`, also has the grade, `"quality"`.
+
+Every data set has a class here, named after it: `Adult`, `CocktailParty`, `Synthetic05` and so on.
 """
 
-from keras_softsets.datasets import _adult, _cocktail_party, _creditcard, _mammography, _synthetic
-from keras_softsets.datasets._builder import Cifar10Builder, RawDirBuilder, TableBuilder
+from typing import TYPE_CHECKING, Any
+
+from keras_softsets.datasets._builder import RawDirBuilder
 from keras_softsets.datasets._catalog import CATALOG
+from keras_softsets.datasets._data_set import DataSet
+from keras_softsets.datasets._image_builder import ImageBuilder
+from keras_softsets.datasets._table_builder import TableBuilder
+from keras_softsets.datasets._tables import TableSource
 
 
-class Adult(TableBuilder):
-    """Census income: does a person earn more than 50,000 dollars a year?
-
-    The 1994 census extract of the UCI repository, both official files (the splits `train` and `test`). The weight
-    `fnlwgt` is left out; a category is encoded as its place in the alphabetical list, `?` (missing) included.
-    """
-
-    source = _adult.SOURCE
-
-
-class Mammography(TableBuilder):
-    """Microcalcifications in mammograms: six features of a candidate region, 2.32 % positives."""
-
-    source = _mammography.SOURCE
+def _builder(data_set: DataSet[Any]) -> type[RawDirBuilder]:
+    """Returns the builder class of a data set, `CocktailParty` of `cocktail_party`."""
+    base = TableBuilder if isinstance(data_set.source, TableSource) else ImageBuilder
+    class_name = "".join(word.capitalize() for word in data_set.facts.name.split("_"))
+    attributes = {
+        "__doc__": data_set.about,
+        "__module__": __name__,  # where pickle looks for it
+        "name": data_set.tfds_name,
+        "data_set": data_set,
+    }
+    return type(class_name, (base,), attributes)
 
 
-class CreditcardFraud(TableBuilder):
-    """Fraud among card transactions of two days in September 2013, 0.17 % positives.
+BUILDERS = {name: _builder(data_set) for name, data_set in CATALOG.items()}
+globals().update({builder.__name__: builder for builder in BUILDERS.values()})
 
-    28 anonymous components and the logarithm of one plus the amount; the time of a transaction is left out.
-    """
+if TYPE_CHECKING:
 
-    source = _creditcard.SOURCE
-
-
-class CocktailParty(TableBuilder):
-    """Do two people at a party stand in different conversational groups?
-
-    15 pairs in each of 320 annotated frames with six people. The 22 features are positions and directions in the
-    pair's own frame: of the pair x, cosine and sine, of the other four x, y, cosine and sine. A pair that does not
-    share a group is positive.
-    """
-
-    MANUAL_DOWNLOAD_INSTRUCTIONS = f"""
-    get tracking_hp.log and grouping.ref of the CocktailParty data set, which has no direct download, from
-    {CATALOG["cocktail_party"].source} and put them into that folder or into cocktailparty/ in it.
-    """
-    source = _cocktail_party.SOURCE
-
-
-class Synthetic33(TableBuilder):
-    """Two Gaussian blobs of standard deviation 10 in three dimensions, 5,000 negatives and 2,500 positives."""
-
-    name = "synthetic_33"
-    source = _synthetic.source(CATALOG["synthetic_33"].positives)
-
-
-class Synthetic05(TableBuilder):
-    """Two Gaussian blobs of standard deviation 10 in three dimensions, 5,000 negatives and 250 positives."""
-
-    name = "synthetic_05"
-    source = _synthetic.source(CATALOG["synthetic_05"].positives)
-
-
-class Cifar10Transportation(Cifar10Builder):
-    """CIFAR-10 with airplane, automobile, ship and truck as the positive class, 40 % of the pictures."""
-
-    positive = ("airplane", "automobile", "ship", "truck")
-
-
-class Cifar10Frog(Cifar10Builder):
-    """CIFAR-10 with frog as the positive class, 10 % of the pictures."""
-
-    positive = ("frog",)
-
-
-BUILDERS: dict[str, type[RawDirBuilder]] = {
-    builder.name: builder
-    for builder in (
-        Adult,
-        Cifar10Frog,
-        Cifar10Transportation,
-        CocktailParty,
-        CreditcardFraud,
-        Mammography,
-        Synthetic05,
-        Synthetic33,
-    )
-}
+    def __getattr__(name: str) -> type[RawDirBuilder]:
+        """Tells type checkers what the classes of this module are."""

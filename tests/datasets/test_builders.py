@@ -9,13 +9,20 @@ import numpy as np
 import promise
 import pytest
 import tensorflow_datasets as tfds
-from raw_files import MADE_UP, cifar10_batches, creditcard_lines, expect_made_up, write_creditcard_fraud
+from raw_files import (
+    MADE_UP,
+    cifar10_batches,
+    creditcard_lines,
+    expect_made_up,
+    replace_data_set,
+    write_creditcard_fraud,
+)
 from tensorflow_datasets.core.download import checksums, downloader
 from tensorflow_datasets.core.download.download_manager import NonMatchingChecksumError
 
 from keras_softsets import datasets
 from keras_softsets.datasets._catalog import CATALOG
-from keras_softsets.datasets.builders import BUILDERS, Adult, CreditcardFraud
+from keras_softsets.datasets.builders import BUILDERS, CreditcardFraud
 
 
 @pytest.fixture
@@ -30,11 +37,14 @@ def creditcard(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", sorted(BUILDERS))
 def test_info_states_description_citation_licence_and_homepage(name, tmp_path):
     info = BUILDERS[name](data_dir=tmp_path).info
+    data_set = CATALOG[name]
+    assert info.description.split() == data_set.about.split()
     assert len(info.description) > 40
+    assert info.citation == data_set.citation
     assert info.citation.startswith("@")
-    assert info.redistribution_info.license == CATALOG[name].licence
+    assert info.redistribution_info.license == data_set.facts.licence
     paper = "https://arxiv.org/abs/2009.01367"
-    assert info.homepage == (paper if name.startswith("synthetic") else CATALOG[name].source)
+    assert info.homepage == (paper if name.startswith("synthetic") else CATALOG[name].facts.source)
     assert str(info.version) == "1.0.0"
     assert info.release_notes
 
@@ -43,8 +53,8 @@ def test_info_states_description_citation_licence_and_homepage(name, tmp_path):
 def test_tables_name_their_columns(name, tmp_path):
     builder = BUILDERS[name](data_dir=tmp_path)
     columns = builder.info.metadata["columns"]
-    assert len(set(columns)) == len(columns) == CATALOG[name].features
-    assert builder.info.features["features"].shape == (CATALOG[name].features,)
+    assert len(set(columns)) == len(columns) == CATALOG[name].facts.features
+    assert builder.info.features["features"].shape == (CATALOG[name].facts.features,)
 
 
 def test_tfds_load_knows_the_builders(creditcard):
@@ -57,6 +67,22 @@ def test_tfds_load_knows_the_builders(creditcard):
     )
     labels = [int(label) for _, label in rows]
     assert labels == [int(number % 5 == 0) for number in range(60)]
+
+
+def test_wine_quality_has_the_grade_as_a_further_feature(tmp_path, monkeypatch):
+    expect_made_up(monkeypatch, "wine_quality")
+    MADE_UP["wine_quality"].write(tmp_path)
+    rows, info = tfds.load(
+        "wine_quality_white",
+        split="train",
+        data_dir=tmp_path / "prepared",
+        builder_kwargs={"raw_dir": tmp_path},
+        with_info=True,
+    )
+    pairs = [(int(row["quality"]), int(row["label"])) for row in rows]
+    assert pairs == [(3, 0), (4, 0), (5, 1), (6, 2), (7, 3), (8, 4), (9, 4)] * 10
+    names = [info.features["label"].int2str(label) for label in range(5)]
+    assert names == ["quality 4 or less", "quality 5", "quality 6", "quality 7", "quality 8 or more"]
 
 
 def test_builder_survives_pickling_with_its_raw_dir(creditcard):
@@ -116,7 +142,8 @@ def test_two_preparations_at_once_end_with_one_result(creditcard, monkeypatch):
 
 def test_other_prepared_data_under_the_same_version_are_noticed(creditcard, monkeypatch):
     datasets.load(**creditcard)
-    monkeypatch.setitem(CATALOG, "creditcard_fraud", CATALOG["creditcard_fraud"]._replace(size=61))
+    facts = CATALOG["creditcard_fraud"].facts
+    replace_data_set(monkeypatch, "creditcard_fraud", facts=facts._replace(size=61))
     message = (
         r"^The prepared data in .*1\.0\.0 are damaged, delete the folder and load again: they must hold 61 samples"
     )
@@ -152,9 +179,9 @@ class Internet:
 def internet(creditcard, monkeypatch):
     """The creditcard download with the digest of the made-up file."""
     content = (creditcard["raw_dir"] / "creditcard.csv").read_bytes()
-    (file,) = CreditcardFraud.source.files
-    file = file._replace(size=len(content), sha256=hashlib.sha256(content).hexdigest())
-    monkeypatch.setattr(CreditcardFraud, "source", dataclasses.replace(CreditcardFraud.source, files=(file,)))
+    source = CreditcardFraud.data_set.source
+    file = source.files[0]._replace(size=len(content), sha256=hashlib.sha256(content).hexdigest())
+    replace_data_set(monkeypatch, "creditcard_fraud", source=dataclasses.replace(source, files=(file,)))
     info = checksums.UrlInfo(size=file.size, checksum=file.sha256, filename="creditcard.csv")
     monkeypatch.setattr(CreditcardFraud, "url_infos", {file.url: info})
     internet = Internet({file.url: content})
@@ -178,23 +205,6 @@ def test_a_download_with_another_digest_is_refused(internet, tmp_path):
     with pytest.raises(NonMatchingChecksumError, match=r"creditcard\.csv.*has wrong checksum"):
         datasets.load("creditcard_fraud", data_dir=tmp_path / "downloaded")
     assert not (tmp_path / "downloaded" / "creditcard_fraud" / "1.0.0").exists()
-
-
-def test_official_digests_are_registered_with_tfds():
-    registered = {
-        url: (info.size, info.checksum) for b in (Adult, CreditcardFraud) for url, info in b.url_infos.items()
-    }
-    assert registered == {
-        "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.data": (
-            3_974_305, "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
-        ),
-        "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.test": (
-            2_003_153, "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
-        ),
-        "https://storage.googleapis.com/download.tensorflow.org/data/creditcard.csv": (
-            150_828_752, "76274b691b16a6c49d3f159c883398e03ccd6d1ee12d9d8ee38f4b4b98551a89",
-        ),
-    }  # fmt: skip
 
 
 def test_cifar10_is_built_on_tfds_own_builder(tmp_path, monkeypatch):

@@ -4,24 +4,37 @@ import math
 
 import numpy as np
 import pytest
-from raw_files import ADULT_RICH_ROW, ADULT_ROW, MADE_UP, mammography_lines, party
+from raw_files import ADULT_RICH_ROW, ADULT_ROW, MADE_UP, WINE_HEADER, mammography_lines, party, wine_lines
 
-from keras_softsets.datasets import _adult, _cocktail_party, _creditcard, _mammography
-from keras_softsets.datasets._raw import LocalFile
+from keras_softsets.datasets._files import LocalFile
+from keras_softsets.datasets.sets import (
+    adult,
+    cocktail_party,
+    creditcard_fraud,
+    letter,
+    mammography,
+    spambase,
+    synthetic,
+    wine_quality,
+)
+
+
+def found(path):
+    return LocalFile(path, limit=100_000, origin="its source")
 
 
 def local(tmp_path, name, *lines):
     path = tmp_path / name
     path.write_text("\n".join(lines) + "\n")
-    return LocalFile(path)
+    return found(path)
 
 
 def test_arff_gives_the_same_table_as_csv(tmp_path):
     header = [f"@attribute attr{n} NUMERIC" for n in range(1, 7)]
     arff = ["% A remark", "@RELATION mammography", "", *header, "@attribute class {'-1','1'}", "@DATA"]
     csv = local(tmp_path, "a.csv", ",".join([*(f"attr{n}" for n in range(1, 7)), "class"]), *mammography_lines())
-    first = _mammography.read([csv])["train"]
-    second = _mammography.read([local(tmp_path, "b.arff", *arff, *mammography_lines())])["train"]
+    first = mammography.MAMMOGRAPHY.source.read([csv])["train"]
+    second = mammography.MAMMOGRAPHY.source.read([local(tmp_path, "b.arff", *arff, *mammography_lines())])["train"]
     np.testing.assert_array_equal(first.features, second.features)
     assert first.fingerprint == second.fingerprint
     assert first.features.shape == (100, 6)
@@ -31,17 +44,19 @@ def test_arff_gives_the_same_table_as_csv(tmp_path):
 def test_fingerprint_is_of_the_numbers_not_of_their_notation(tmp_path):
     lines = mammography_lines()
     header = ",".join([*(f"attr{n}" for n in range(1, 7)), "class"])
-    first = _mammography.read([local(tmp_path, "a", header, *lines)])["train"]
-    spaced = _mammography.read([local(tmp_path, "b", header, *(line.replace(",", " , ") for line in lines))])["train"]
-    swapped = _mammography.read([local(tmp_path, "c", header, *lines[::-1])])["train"]
+    first = mammography.MAMMOGRAPHY.source.read([local(tmp_path, "a", header, *lines)])["train"]
+    spaced = mammography.MAMMOGRAPHY.source.read(
+        [local(tmp_path, "b", header, *(line.replace(",", " , ") for line in lines))]
+    )["train"]
+    swapped = mammography.MAMMOGRAPHY.source.read([local(tmp_path, "c", header, *lines[::-1])])["train"]
     assert first.fingerprint == spaced.fingerprint != swapped.fingerprint
 
 
 def test_adult_drops_fnlwgt_and_encodes_categories_by_their_alphabetical_place(tmp_path):
     data = local(tmp_path, "adult.data", ADULT_ROW, "")
     test = local(tmp_path, "adult.test", "|1x3 Cross validator", ADULT_RICH_ROW + ".", "")
-    tables = _adult.read([data, test])
-    assert _adult.SOURCE.columns == (
+    tables = adult.read([data, test])
+    assert adult.ADULT.source.columns == (
         "age", "workclass", "education", "education-num", "marital-status", "occupation", "relationship", "race",
         "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country",
     )  # fmt: skip
@@ -51,7 +66,7 @@ def test_adult_drops_fnlwgt_and_encodes_categories_by_their_alphabetical_place(t
 
 
 def test_adult_categories_are_sorted_and_unique():
-    for categories in _adult.CATEGORIES.values():
+    for categories in adult.CATEGORIES.values():
         assert categories.split() == sorted(set(categories.split()))
 
 
@@ -59,18 +74,20 @@ def test_creditcard_drops_time_and_takes_the_logarithm_of_the_amount(tmp_path):
     columns = ["Time", *(f"V{n}" for n in range(1, 29)), "Amount", "Class"]
     values = [f"{n}.5" for n in range(1, 29)]
     rows = [",".join(["86400", *values, "0", "0"]), ",".join(["1", *values, "1808", '"1"'])]
-    table = _creditcard.read([local(tmp_path, "creditcard.csv", ",".join(columns), *rows)])["train"]
+    table = creditcard_fraud.CREDITCARD_FRAUD.source.read(
+        [local(tmp_path, "creditcard.csv", ",".join(columns), *rows)]
+    )["train"]
     expected = [float(value) for value in values]
     np.testing.assert_allclose(table.features, [[*expected, 0.0], [*expected, math.log(1809)]], rtol=1e-15)
     assert table.labels.tolist() == [0, 1]
-    assert _creditcard.SOURCE.columns == (*columns[1:-2], "log_amount")
+    assert creditcard_fraud.CREDITCARD_FRAUD.source.columns == (*columns[1:-2], "log_amount")
 
 
 def test_cocktail_party_features_are_those_of_the_pairs_own_frame():
     """An independent way: rotate the plane as complex numbers, one pair and frame at a time."""
     people, _ = party()
-    for pair in _cocktail_party.PAIRS:
-        features = _cocktail_party.pair_features(people, pair)
+    for pair in cocktail_party.PAIRS:
+        features = cocktail_party.pair_features(people, pair)
         for frame, places in enumerate(people):
             place, direction = places[:, 0] + 1j * places[:, 1], np.exp(1j * places[:, 2])
             first, second = place[list(pair)]
@@ -93,27 +110,95 @@ def test_cocktail_party_features_do_not_depend_on_the_room():
     turn, shift = 0.7, np.array([3.0, -2.0])
     rotation = np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
     moved = np.concatenate([people[..., :2] @ rotation.T + shift, people[..., 2:] + turn], axis=-1)
-    for pair in _cocktail_party.PAIRS:
-        first, second = (_cocktail_party.pair_features(frames, pair) for frames in (people, moved))
+    for pair in cocktail_party.PAIRS:
+        first, second = (cocktail_party.pair_features(frames, pair) for frames in (people, moved))
         np.testing.assert_allclose(first, second, atol=1e-12)
 
 
 def test_cocktail_party_pair_in_one_place_is_finite():
-    assert np.isfinite(_cocktail_party.pair_features(np.zeros((1, 6, 3)), (0, 1))).all()
+    assert np.isfinite(cocktail_party.pair_features(np.zeros((1, 6, 3)), (0, 1))).all()
 
 
 def test_cocktail_party_positives_are_the_pairs_that_share_no_group(tmp_path):
     MADE_UP["cocktail_party"].write(tmp_path)
-    files = [LocalFile(tmp_path / name) for name in ("tracking_hp.log", "grouping.ref")]
-    table = _cocktail_party.read(files)["train"]
+    files = [found(tmp_path / name) for name in ("tracking_hp.log", "grouping.ref")]
+    table = cocktail_party.read(files)["train"]
     assert table.features.shape == (60, 22)
     labels = table.labels.reshape(4, 15)
     assert labels.sum(axis=1).tolist() == [0, 9, 8, 15]
-    apart = {pair for pair, label in zip(_cocktail_party.PAIRS, labels[2], strict=True) if label}
+    apart = {pair for pair, label in zip(cocktail_party.PAIRS, labels[2], strict=True) if label}
     assert apart == {
-        (person, other) for person, other in _cocktail_party.PAIRS if (person in (0, 5)) != (other in (0, 5))
+        (person, other) for person, other in cocktail_party.PAIRS if (person in (0, 5)) != (other in (0, 5))
     }
     people, _ = party()
     np.testing.assert_allclose(table.features[15:30], np.concatenate(
-        [_cocktail_party.pair_features(people[1:2], pair) for pair in _cocktail_party.PAIRS]
+        [cocktail_party.pair_features(people[1:2], pair) for pair in cocktail_party.PAIRS]
     ))  # fmt: skip
+
+
+def test_synthetic_blobs_are_isotropic_and_two_deviations_apart():
+    table = synthetic.blobs(2_500)
+    negative, positive = table.features[table.labels == 0], table.features[table.labels == 1]
+    np.testing.assert_allclose(np.cov(negative.T), 100 * np.eye(3), atol=5)
+    np.testing.assert_allclose(np.cov(positive.T), 100 * np.eye(3), atol=8)
+    assert np.linalg.norm(positive.mean(axis=0) - negative.mean(axis=0)) == pytest.approx(20, abs=0.8)
+
+
+def test_synthetic_sets_share_their_negatives_and_remove_positives_at_random():
+    few, many = synthetic.blobs(250), synthetic.blobs(2_500)
+    np.testing.assert_array_equal(few.features[:5_000], many.features[:5_000])
+    kept = {tuple(row) for row in many.features[5_000:]}
+    assert all(tuple(row) in kept for row in few.features[5_000:])
+    assert not np.array_equal(few.features[5_000:], many.features[5_000:5_250])
+
+
+def test_letters_are_numbered_by_the_alphabet(tmp_path):
+    rows = ["Z," + ",".join(["15"] * 16), "A," + ",".join(map(str, range(16))), "B," + ",".join(["0"] * 16)]
+    table = letter.LETTER.source.read([local(tmp_path, "letter-recognition.data", *rows)])["train"]
+    assert table.labels.tolist() == [25, 0, 1]
+    assert table.features.tolist() == [[15] * 16, list(range(16)), [0] * 16]
+
+
+def test_spambase_takes_the_last_column_for_the_label(tmp_path):
+    rows = [",".join([*(f"{n}.5" for n in range(57)), label]) for label in ("1", "0")]
+    path = tmp_path / "spambase.data"
+    path.write_bytes("\r\n".join([*rows, ""]).encode())
+    windows, plain = (
+        spambase.SPAMBASE.source.read([file])["train"] for file in (found(path), local(tmp_path, "copy", *rows, ""))
+    )
+    assert windows.labels.tolist() == [1, 0]
+    assert windows.features.tolist() == [[n + 0.5 for n in range(57)]] * 2
+    assert windows.fingerprint == plain.fingerprint
+    columns = spambase.SPAMBASE.source.columns
+    assert (columns[0], columns[47], columns[48], columns[53]) == (
+        "word_freq_make", "word_freq_conference", "char_freq_;", "char_freq_#",
+    )  # fmt: skip
+    assert columns[54:] == ("capital_run_length_average", "capital_run_length_longest", "capital_run_length_total")
+
+
+def test_wine_quality_joins_the_outer_grades_and_keeps_the_grade(tmp_path):
+    table = wine_quality.read([local(tmp_path, "wine.csv", WINE_HEADER, *wine_lines())])["train"]
+    assert table.extras["quality"][:7].tolist() == [3, 4, 5, 6, 7, 8, 9]
+    assert table.labels[:7].tolist() == [0, 0, 1, 2, 3, 4, 4]
+    first = wine_lines()[0].split(";")
+    assert table.features[0].tolist() == [float(field) for field in first[:-1]]
+
+
+def test_wine_quality_is_the_same_with_commas_and_without_a_header(tmp_path):
+    original = local(tmp_path, "original.csv", WINE_HEADER, *wine_lines())
+    copy = local(tmp_path, "copy.csv", *wine_lines(","), "")
+    both = local(tmp_path, "both.csv", WINE_HEADER.replace(";", ","), *wine_lines(","))
+    first, second, third = (wine_quality.read([file])["train"] for file in (original, copy, both))
+    for other in (second, third):
+        np.testing.assert_array_equal(first.features, other.features)
+        np.testing.assert_array_equal(first.labels, other.labels)
+        assert first.fingerprint == other.fingerprint
+
+
+def test_wine_qualitys_fingerprint_tells_grades_of_one_class_apart(tmp_path):
+    lines = wine_lines()
+    assert lines[0].endswith(";3")
+    first = wine_quality.read([local(tmp_path, "a", *lines)])["train"]
+    second = wine_quality.read([local(tmp_path, "b", lines[0][:-1] + "4", *lines[1:])])["train"]
+    np.testing.assert_array_equal(first.labels, second.labels)
+    assert first.fingerprint != second.fingerprint

@@ -7,16 +7,8 @@ import pytest
 import tensorflow_datasets as tfds
 from raw_files import MADE_UP, expect_made_up
 
-from keras_softsets.datasets.builders import (
-    Adult,
-    Cifar10Frog,
-    Cifar10Transportation,
-    CocktailParty,
-    CreditcardFraud,
-    Mammography,
-    Synthetic05,
-    Synthetic33,
-)
+from keras_softsets.datasets._tables import TableSource
+from keras_softsets.datasets.builders import BUILDERS
 
 pytest.importorskip("dill", reason="tfds.testing imports dill, which TFDS does not install")
 
@@ -32,11 +24,13 @@ class BuilderCase(tfds.testing.DatasetBuilderTestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.EXAMPLE_DIR = folder.name
-        name = cls.DATASET_CLASS.name
-        if name in MADE_UP:
-            expect_made_up(cls.patch, name)
-            MADE_UP[name].write(Path(cls.EXAMPLE_DIR))
-            cls.SPLITS = MADE_UP[name].splits
+        facts = cls.DATASET_CLASS.data_set.facts
+        if facts.name in MADE_UP:
+            expect_made_up(cls.patch, facts.name)
+            MADE_UP[facts.name].write(Path(cls.EXAMPLE_DIR))
+            cls.SPLITS = MADE_UP[facts.name].splits
+        else:  # Generated data need no files.
+            cls.SPLITS = {"train": facts.size}
         super().setUpClass()
 
     @classmethod
@@ -45,55 +39,28 @@ class BuilderCase(tfds.testing.DatasetBuilderTestCase):
         super().tearDownClass()
 
 
-class TestAdult(BuilderCase):
-    __test__ = True
-    DATASET_CLASS = Adult
-    DL_DOWNLOAD_RESULT = ("adult.data", "adult.test")
-    OVERLAPPING_SPLITS = ("test",)  # The made-up files share rows.
+class ImageCase(BuilderCase):
+    """Images are read from `raw_dir`: without it TFDS would download its own builder's."""
 
-
-class TestCreditcardFraud(BuilderCase):
-    __test__ = True
-    DATASET_CLASS = CreditcardFraud
-    DL_DOWNLOAD_RESULT = ("creditcard.csv",)
-
-
-class TestMammography(BuilderCase):
-    __test__ = True
-    DATASET_CLASS = Mammography
-    DL_DOWNLOAD_RESULT = ("mammography.csv",)
-    SKIP_CHECKSUMS = True  # No official digest is known; the parsed content is checked instead.
-
-
-class TestCocktailParty(BuilderCase):
-    __test__ = True
-    DATASET_CLASS = CocktailParty
-
-
-class TestSynthetic05(BuilderCase):
-    __test__ = True
-    DATASET_CLASS = Synthetic05
-    SPLITS = {"train": 5_250}  # noqa: RUF012 - TFDS reads a plain dict
-
-
-class TestSynthetic33(BuilderCase):
-    __test__ = True
-    DATASET_CLASS = Synthetic33
-    SPLITS = {"train": 7_500}  # noqa: RUF012 - TFDS reads a plain dict
-
-
-class Cifar10Case(BuilderCase):
     __test__ = False
 
     def _make_builder(self, config=None):
         return self.DATASET_CLASS(data_dir=self.tmp_dir, config=config, raw_dir=self.EXAMPLE_DIR)
 
 
-class TestCifar10Frog(Cifar10Case):
-    __test__ = True
-    DATASET_CLASS = Cifar10Frog
+def case(builder):
+    """Returns the test case of a builder."""
+    attributes = {"__test__": True, "__module__": __name__, "DATASET_CLASS": builder}
+    source = builder.data_set.source
+    if not isinstance(source, TableSource):
+        return type(f"Test{builder.__name__}", (ImageCase,), attributes)
+    downloads = [file for file in source.files if file.url]
+    if downloads:
+        attributes["DL_DOWNLOAD_RESULT"] = tuple(file.names[0] for file in downloads)
+    # Where no official digest is known, the parsed content is checked instead.
+    attributes["SKIP_CHECKSUMS"] = any(file.sha256 is None for file in downloads)
+    attributes["OVERLAPPING_SPLITS"] = ("test",) if builder.__name__ == "Adult" else ()  # Its made-up files share rows.
+    return type(f"Test{builder.__name__}", (BuilderCase,), attributes)
 
 
-class TestCifar10Transportation(Cifar10Case):
-    __test__ = True
-    DATASET_CLASS = Cifar10Transportation
+globals().update({f"Test{builder.__name__}": case(builder) for builder in BUILDERS.values()})

@@ -5,18 +5,18 @@ alphabetical list of the categories, with `?`, the sign for a missing value, as 
 part of the code, so the encoding does not depend on which rows are read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from keras_softsets.datasets._raw import (
-    LocalFile,
-    RawFile,
-    malformed,
-    parse_numbers,
-    progress,
-    read_lines,
-    split_fields,
+from keras_softsets.datasets._data_set import DataSet
+from keras_softsets.datasets._description import Description
+from keras_softsets.datasets._files import LocalFile, RawFile
+from keras_softsets.datasets._parsing import parse_numbers, progress, split_fields
+from keras_softsets.datasets._reading import malformed, read_lines
+from keras_softsets.datasets._tables import Table, TableSource, collect, table
+
+_FACTS = Description(
+    "adult", 48_842, 11_687, 13, source="https://archive.ics.uci.edu/dataset/2/adult", licence="CC BY 4.0"
 )
-from keras_softsets.datasets._tables import Table, TableSource, table
 
 _COLUMNS = (
     *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation"),
@@ -59,12 +59,11 @@ _LABELS = {"<=50K": 0, "<=50K.": 0, ">50K": 1, ">50K.": 1}
 
 def read(files: Sequence[LocalFile]) -> dict[str, Table]:
     """Parses adult.data and adult.test."""
-    train, test = files
-    return {"train": _read_file(train), "test": _read_file(test)}
+    train, test = (table(*collect(_rows(file), file, at_most=_FACTS.size)) for file in files)
+    return {"train": train, "test": test}
 
 
-def _read_file(file: LocalFile) -> Table:
-    features, labels = [], []
+def _rows(file: LocalFile) -> Iterator[tuple[list[float], int]]:
     for number, line in progress(read_lines(file), file.path):
         # adult.test starts with a remark, and both files end in an empty line.
         if not line or line.startswith("|"):
@@ -72,9 +71,7 @@ def _read_file(file: LocalFile) -> Table:
         *fields, label = split_fields(file.path, number, line, len(_COLUMNS) + 1)
         if label not in _LABELS:
             malformed(file.path, number, f"the label must be <=50K or >50K, received {label!r}")
-        features.append(_encode(file, number, fields))
-        labels.append(_LABELS[label])
-    return table(features, labels)
+        yield _encode(file, number, fields), _LABELS[label]
 
 
 def _encode(file: LocalFile, number: int, fields: list[str]) -> list[float]:
@@ -88,22 +85,37 @@ def _encode(file: LocalFile, number: int, fields: list[str]) -> list[float]:
     return values
 
 
-SOURCE = TableSource(
-    columns=tuple(column for column in _COLUMNS if column != "fnlwgt"),
-    read=read,
-    files=(
-        RawFile(
-            ("adult.data",),
-            _URL + "adult.data",
-            size=3_974_305,
-            sha256="5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+ADULT = DataSet(
+    _FACTS,
+    about="""Census income: does a person earn more than 50,000 dollars a year?
+
+    The 1994 census extract of the UCI repository, both official files (the splits `train` and `test`). The weight
+    `fnlwgt` is left out; a category is encoded as its place in the alphabetical list, `?` (missing) included.
+    """,
+    citation="""@misc{adult1996,
+  author = {Becker, Barry and Kohavi, Ronny},
+  title = {Adult},
+  howpublished = {UCI Machine Learning Repository},
+  year = {1996},
+  doi = {10.24432/C5XW20},
+}""",
+    source=TableSource(
+        columns=tuple(column for column in _COLUMNS if column != "fnlwgt"),
+        read=read,
+        files=(
+            RawFile(
+                ("adult.data",),
+                3_974_305,
+                url=_URL + "adult.data",
+                sha256="5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+            ),
+            RawFile(
+                ("adult.test",),
+                2_003_153,
+                url=_URL + "adult.test",
+                sha256="a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+            ),
         ),
-        RawFile(
-            ("adult.test",),
-            _URL + "adult.test",
-            size=2_003_153,
-            sha256="a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
-        ),
+        folder="adult",
     ),
-    folder="adult",
 )

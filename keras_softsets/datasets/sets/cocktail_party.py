@@ -10,27 +10,31 @@ A pair is positive if it does *not* share a group: that gives the 30.29 % of pos
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import numpy as np
 
-from keras_softsets.datasets._catalog import CATALOG
-from keras_softsets.datasets._raw import (
-    LocalFile,
-    RawFile,
-    malformed,
-    parse_numbers,
-    progress,
-    read_lines,
-    split_fields,
-)
+from keras_softsets.datasets._data_set import DataSet
+from keras_softsets.datasets._description import Description
+from keras_softsets.datasets._files import LocalFile, RawFile
+from keras_softsets.datasets._parsing import parse_numbers, progress, split_fields
+from keras_softsets.datasets._reading import malformed, read_lines
 from keras_softsets.datasets._tables import Array, Table, TableSource, table
 
-_PAGE = CATALOG["cocktail_party"].source
-
+_FACTS = Description(
+    "cocktail_party",
+    4_800,
+    1_454,
+    22,
+    source="https://tev.fbk.eu/technologies/cocktailparty-dataset-multi-view-dataset-social-behavior-analysis",
+    licence="research or academic purposes only; cite Zen et al., 2010",
+)
 PEOPLE = tuple(f"ID_00{number}" for number in range(1, 7))
 PAIRS = tuple(itertools.combinations(range(len(PEOPLE)), 2))
 _LOG_COLUMNS = tuple(f"{quantity} of {person}" for person in PEOPLE for quantity in ("x", "y", "angle"))
+_OF_PAIR = tuple(f"{who}_{quantity}" for who in ("first", "second") for quantity in ("x", "cos", "sin"))
+_OF_OTHERS = tuple(f"other{n}_{quantity}" for n in range(1, 5) for quantity in ("x", "y", "cos", "sin"))
+_COLUMNS = _OF_PAIR + _OF_OTHERS
 # "<stamp> < ID_006 ID_001 > < ID_002 ... >"
 _GROUPING = re.compile(r"\S+(\s+<(\s+ID_\d+)+\s+>)+")
 
@@ -38,18 +42,16 @@ _GROUPING = re.compile(r"\S+(\s+<(\s+ID_\d+)+\s+>)+")
 def read(files: Sequence[LocalFile]) -> dict[str, Table]:
     """Parses tracking_hp.log and grouping.ref."""
     log, reference = files
-    frames = _read_frames(log)
+    groupings = [(number, *_parse_grouping(reference, number, line)) for number, line in read_lines(reference) if line]
+    frames = _read_frames(log, {stamp for _, stamp, _ in groupings})
     people, labels = [], []
-    for number, line in read_lines(reference):
-        if not line:
-            continue
-        stamp, group_of = _parse_grouping(reference, number, line)
+    for number, stamp, group_of in groupings:
         if stamp not in frames:
             malformed(reference.path, number, f"the stamp must be in {log.path.name}, received {stamp}")
         people.append(frames[stamp])
         labels += [int(group_of[PEOPLE[first]] != group_of[PEOPLE[second]]) for first, second in PAIRS]
     raw = np.array(people).reshape(-1, len(PEOPLE), 3)
-    features = np.stack([pair_features(raw, pair) for pair in PAIRS], axis=1).reshape(-1, len(COLUMNS))
+    features = np.stack([pair_features(raw, pair) for pair in PAIRS], axis=1).reshape(-1, len(_COLUMNS))
     return {"train": table(features, labels, raw)}
 
 
@@ -79,8 +81,8 @@ def pair_features(people: Array, pair: tuple[int, int]) -> Array:
     )
 
 
-def _read_frames(file: LocalFile) -> dict[str, list[float]]:
-    """Returns x, y and angle of the six, 18 numbers, by the time stamp."""
+def _read_frames(file: LocalFile, stamps: Container[str]) -> dict[str, list[float]]:
+    """Returns x, y and angle of the six, 18 numbers, for the annotated time stamps; one frame in 78 is."""
     frames = {}
     for number, line in progress(read_lines(file), file.path):
         if not line:
@@ -89,7 +91,9 @@ def _read_frames(file: LocalFile) -> dict[str, list[float]]:
         if tuple(fields[::4]) != PEOPLE:
             malformed(file.path, number, f"must list {PEOPLE[0]} to {PEOPLE[-1]} in this order, received {fields[::4]}")
         del fields[::4]
-        frames[stamp] = parse_numbers(file.path, number, _LOG_COLUMNS, fields)
+        values = parse_numbers(file.path, number, _LOG_COLUMNS, fields)
+        if stamp in stamps:
+            frames[stamp] = values
     return frames
 
 
@@ -104,14 +108,29 @@ def _parse_grouping(file: LocalFile, number: int, line: str) -> tuple[str, dict[
     return line.split()[0], {person: index for index, group in enumerate(groups) for person in group}
 
 
-_OF_PAIR = tuple(f"{who}_{quantity}" for who in ("first", "second") for quantity in ("x", "cos", "sin"))
-_OF_OTHERS = tuple(f"other{n}_{quantity}" for n in range(1, 5) for quantity in ("x", "y", "cos", "sin"))
-COLUMNS = _OF_PAIR + _OF_OTHERS
+COCKTAIL_PARTY = DataSet(
+    _FACTS,
+    about="""Do two people at a party stand in different conversational groups?
 
-SOURCE = TableSource(
-    columns=COLUMNS,
-    read=read,
-    files=tuple(RawFile((name,), page=_PAGE) for name in ("tracking_hp.log", "grouping.ref")),
-    folder="cocktailparty",
-    fingerprint="c7fe84a5cd06de88da49dc0879657edf03274e30524e68148f0166e9ad791062",
+    15 pairs in each of 320 annotated frames with six people. The 22 features are positions and directions in the
+    pair's own frame: of the pair x, cosine and sine, of the other four x, y, cosine and sine. A pair that does not
+    share a group is positive.
+    """,
+    citation="""@inproceedings{zen2010space,
+  author = {Zen, Gloria and Lepri, Bruno and Ricci, Elisa and Lanz, Oswald},
+  title = {Space Speaks: Towards Socially and Personality Aware Visual Surveillance},
+  booktitle = {ACM International Workshop on Multimodal Pervasive Video Analysis},
+  pages = {37--42},
+  year = {2010},
+}""",
+    source=TableSource(
+        columns=_COLUMNS,
+        read=read,
+        files=(
+            RawFile(("tracking_hp.log",), 3_905_375, page=_FACTS.source),
+            RawFile(("grouping.ref",), 21_872, page=_FACTS.source),
+        ),
+        folder="cocktailparty",
+        fingerprint="c7fe84a5cd06de88da49dc0879657edf03274e30524e68148f0166e9ad791062",
+    ),
 )
