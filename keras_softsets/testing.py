@@ -4,7 +4,7 @@ Examples:
     >>> from keras_softsets import scores, testing
     >>> passed = testing.check_score(scores.f_beta, beta=2)
     >>> len(passed)
-    13
+    14
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from keras_softsets import scores
 from keras_softsets._backend import Tensor
-from keras_softsets.confusion import confusion_matrix
+from keras_softsets.confusion import ConfusionMatrix, confusion_matrix
 from keras_softsets.evaluation import ScoreLike
 from keras_softsets.losses import SoftSetLoss
 from keras_softsets.metrics import SoftSetMetric
@@ -46,7 +46,7 @@ def check_score(score: ScoreLike, *, monotone: bool = True, **score_args: Any) -
         ...     return -scores.f1(cells)
         >>> check_score(inverted)
         Traceback (most recent call last):
-        AssertionError: inverted() fails 3 of 13 checks:
+        AssertionError: inverted() fails 3 of 14 checks:
         - perfect predictions beat constant ones: -1 < -0.3429
         - better probabilities never lower the score: gradient of the score has the wrong sign, by 0.05388
         - survives saving: decorate the function with @keras_softsets.score
@@ -82,6 +82,7 @@ class _Kit:
     def checks(self) -> dict[str, Callable[[], str | None]]:
         return {
             "keeps the shape (thresholds, classes)": self.shape,
+            "floating-point values, of float64 cells, too": self.floating,
             "perfect predictions beat constant ones": self.perfect,
             "better probabilities never lower the score": self.monotone,
             "cells add up to the class totals": self.conserved,
@@ -101,6 +102,10 @@ class _Kit:
         shape = tuple(self.score(cells).shape)
         expected = (2,) if self.score.curve else (len(THRESHOLDS), 2)
         return None if shape == expected else f"{shape} instead of {expected}"
+
+    def floating(self) -> str | None:
+        value = self.score(ConfusionMatrix(*tf.ones((4, len(THRESHOLDS), 1), tf.float64)))  # as in metrics; raises
+        return None if value.dtype == tf.float64 else f"{value.dtype.name}"
 
     def perfect(self) -> str | None:
         best = self._score(self.y)

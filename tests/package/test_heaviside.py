@@ -1,5 +1,7 @@
 """Approximations of the step: values, slopes, the properties that the paper proves, errors, saving."""
 
+import dataclasses
+
 import keras
 import numpy as np
 import pytest
@@ -219,3 +221,106 @@ def test_a_users_own_approximation():
         heaviside.get(lambda p, threshold: p).get_config()
     with pytest.raises(NotImplementedError, match="must implement call"):
         Heaviside()(0.5, 0.5)
+
+
+# What tells two approximations apart, also in the cache of kernels.
+
+
+class Options(Heaviside):
+    def __init__(self, **options):
+        self.options = options
+
+    def call(self, p, threshold):
+        return ops.sigmoid(self.options["k"] * (p - threshold))
+
+
+class Late(Heaviside):
+    k = 10.0
+
+    def call(self, p, threshold):
+        return ops.sigmoid(self.k * (p - threshold))
+
+
+@dataclasses.dataclass
+class Annealed(Heaviside):
+    k: object = 10.0
+
+    def call(self, p, threshold):
+        return ops.sigmoid(self.k * (p - threshold))
+
+
+def late(k):
+    heaviside = Late()
+    heaviside.k = k
+    return heaviside
+
+
+KINDS = {
+    "an attribute set later": late,
+    "**options": lambda k: Options(k=k),
+    "a dataclass": Annealed,
+    "a tensor": lambda k: Annealed(tf.constant(k)),
+    "an array": lambda k: Annealed(np.float32([k])),
+    "a variable": lambda k: Annealed(keras.Variable(k, dtype="float32")),
+    "a function": lambda k: lambda p, threshold: ops.sigmoid(k * (p - threshold)),
+    "a table": lambda k: TabulatedHeaviside(late(k), decimals=4),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_approximations_that_differ_do_not_share_a_kernel(kind):
+    y, p = [0, 1, 1], [0.3, 0.6, 0.9]
+    for k in (3.0, 30.0):
+        expected = float(SoftF1(heaviside=SigmoidHeaviside(k))(y, p))
+        assert float(SoftF1(heaviside=KINDS[kind](k))(y, p)) == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize("thresholds", [0.5, (0.3, 0.5)], ids=["one", "two"])
+def test_a_variable_is_read_in_every_step(thresholds):
+    """Annealing: also inside a graph that was traced before, and with a trainable variable under a tape."""
+    k, y, p = keras.Variable(3.0), tf.constant([0.0, 1, 1]), tf.constant([0.3, 0.6, 0.9])
+    loss = SoftF1(heaviside=Annealed(k), threshold=thresholds)
+
+    @tf.function
+    def value_and_gradient(y, p):
+        with tf.GradientTape() as tape:
+            tape.watch(p)
+            value = loss(y, p)
+        return value, tape.gradient(value, p)
+
+    for steepness in (3.0, 30.0):
+        k.assign(steepness)
+        fixed = SoftF1(heaviside=SigmoidHeaviside(steepness), threshold=thresholds)
+        with tf.GradientTape() as tape:
+            tape.watch(p)
+            expected = fixed(y, p)
+        value, gradient = value_and_gradient(y, p)
+        assert float(loss(y, p)) == pytest.approx(float(expected), rel=1e-5)
+        assert float(value) == pytest.approx(float(expected), rel=1e-5)
+        np.testing.assert_allclose(gradient, tape.gradient(expected, p), rtol=1e-4)
+
+
+def test_an_attribute_that_changes_is_seen_by_the_next_eager_call():
+    heaviside, y, p = late(3.0), [0, 1, 1], [0.3, 0.6, 0.9]
+    loss = SoftF1(heaviside=heaviside)
+    before = float(loss(y, p))
+    heaviside.k = 30.0
+    assert float(loss(y, p)) == pytest.approx(float(SoftF1(heaviside=SigmoidHeaviside(30.0))(y, p)), rel=1e-5)
+    assert abs(before - float(loss(y, p))) > 0.01
+
+
+def test_values_of_this_package_are_frozen_and_others_compare_by_identity():
+    assert LinearHeaviside(0.2) == LinearHeaviside(delta=0.2)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        LinearHeaviside().delta = 0.3
+    assert Ramp(1.0) != Ramp(1.0)
+    same = Ramp(1.0)
+    assert same == same
+
+
+def test_a_config_must_be_that_of_an_approximation():
+    with pytest.raises(ValueError, match="`heaviside` must be"):
+        heaviside.get(keras.saving.serialize_keras_object(keras.layers.ReLU()))
+    config = keras.saving.serialize_keras_object(LinearHeaviside(0.3))
+    assert config["module"] == "keras_softsets.heaviside"
+    assert heaviside.get(config) == LinearHeaviside(0.3)

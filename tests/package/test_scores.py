@@ -1,6 +1,10 @@
 """Scores: the formulas, the registry, averaging, and the conformance kit on every one of them."""
 
+import copy
+import inspect
 import json
+import operator
+import pickle
 
 import keras
 import numpy as np
@@ -9,7 +13,16 @@ import reference
 import tensorflow as tf
 from keras import ops
 
-from keras_softsets import ConfusionMatrix, SoftSetLoss, confusion_matrix, metrics, score, scores
+from keras_softsets import (
+    ConfusionMatrix,
+    SoftSetLoss,
+    confusion_matrix,
+    evaluate,
+    metrics,
+    score,
+    scores,
+    tune_threshold,
+)
 from keras_softsets.testing import check_score
 
 OURS = [name for name in scores.names() if hasattr(scores, name)]  # and not what docstrings register
@@ -35,7 +48,7 @@ def test_every_score_has_its_reference():
 
 @pytest.mark.parametrize("name", OURS)
 def test_conformance(name):
-    assert len(check_score(name)) == 13
+    assert len(check_score(name)) == 14
 
 
 @pytest.mark.parametrize(("name", "parameters"), CASES, ids=str)
@@ -206,7 +219,7 @@ def test_the_kit_names_what_fails():
     def inverted(cells):
         return -scores.f1(cells)
 
-    with pytest.raises(AssertionError, match=r"inverted\(\) fails 3 of 13 checks") as error:
+    with pytest.raises(AssertionError, match=r"inverted\(\) fails 3 of 14 checks") as error:
         check_score(inverted)
     for part in ("perfect predictions", "wrong sign", "@keras_softsets.score"):
         assert part in str(error.value)
@@ -228,3 +241,37 @@ def test_the_kit_names_what_fails():
 
     with pytest.raises(AssertionError, match="classes do not mix"):
         check_score(mixing)
+
+
+def test_scores_pickle():
+    for ours in (scores.f1, scores.f_beta(beta=2), scores.get(operator.attrgetter("tp"))):
+        again = pickle.loads(pickle.dumps(ours))
+        cells = ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0)
+        assert float(again(cells)) == float(ours(cells))
+        assert repr(again) == repr(ours)
+        assert again.registered == ours.registered
+    assert pickle.loads(pickle.dumps(scores.f1)) is scores.f1
+    assert copy.deepcopy(scores.f_beta(beta=2)).parameters == {"beta": 2}
+
+
+def test_a_score_that_is_not_floating_fails_the_kit_and_at_first_use():
+    def at_least(cells):
+        return scores.recall(cells) * (scores.precision(cells) >= 0.9)
+
+    with pytest.raises(ValueError, match="must return floating-point values"):
+        check_score(at_least)
+
+
+def test_reserved_names_are_all_that_losses_and_metrics_take():
+    taken = set()
+    for function in (SoftSetLoss, metrics.SoftSetMetric, metrics.Scores, evaluate, tune_threshold, check_score):
+        taken |= set(inspect.signature(function).parameters)
+    assert taken - {"score_args"} <= set(scores.RESERVED)
+
+
+def test_a_typo_in_an_option_is_not_blamed_on_the_score():
+    for make in (lambda: SoftSetLoss("f1", treshold=0.3), lambda: metrics.F1(treshold=0.3)):
+        with pytest.raises(ValueError, match="no argument `treshold`; it must be `threshold`"):
+            make()
+    with pytest.raises(ValueError, match="no argument `bta`; it must be `beta`"):
+        SoftSetLoss("f_beta", bta=2)
