@@ -9,6 +9,7 @@ from keras_softsets import scores as scores
 from keras_softsets.callbacks import WindowedEarlyStopping as WindowedEarlyStopping
 from keras_softsets.confusion import ConfusionMatrix as ConfusionMatrix
 from keras_softsets.confusion import confusion_matrix as confusion_matrix
+from keras_softsets.decisions import Argmax as Argmax
 from keras_softsets.decisions import PerClass as PerClass
 from keras_softsets.evaluation import evaluate as evaluate
 from keras_softsets.export import export_classifier as export_classifier
@@ -25,12 +26,16 @@ from keras_softsets.losses import SoftF1 as SoftF1
 from keras_softsets.losses import SoftFBeta as SoftFBeta
 from keras_softsets.losses import SoftGMean as SoftGMean
 from keras_softsets.losses import SoftJaccard as SoftJaccard
+from keras_softsets.losses import SoftKappa as SoftKappa
 from keras_softsets.losses import SoftMCC as SoftMCC
+from keras_softsets.losses import SoftMulticlassMCC as SoftMulticlassMCC
 from keras_softsets.losses import SoftPrecision as SoftPrecision
 from keras_softsets.losses import SoftRecall as SoftRecall
 from keras_softsets.losses import SoftSetLoss as SoftSetLoss
 from keras_softsets.losses import SoftSpecificity as SoftSpecificity
 from keras_softsets.losses import SoftTversky as SoftTversky
+from keras_softsets.multiclass import MulticlassMatrix as MulticlassMatrix
+from keras_softsets.multiclass import multiclass_confusion_matrix as multiclass_confusion_matrix
 from keras_softsets.scores import score as score
 from keras_softsets.testing import check_score as check_score
 from keras_softsets.thresholds import tune_threshold as tune_threshold

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypedDict
 
     from keras_softsets.decisions import DecisionLike
+    from keras_softsets.evaluation import AverageLike
     from keras_softsets.heaviside import HeavisideLike
 
     class Options(TypedDict, total=False):
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
 
         threshold: DecisionLike | None
         heaviside: HeavisideLike
-        average: str | None
+        average: AverageLike
         from_logits: bool
+        zero_division: float | str
+        per_sample: bool
+        ignore_class: int | None
         name: str | None
         dtype: Any
 

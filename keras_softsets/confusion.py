@@ -10,7 +10,7 @@ from keras import ops
 from keras_softsets import _kernels, decisions
 from keras_softsets import heaviside as heavisides
 from keras_softsets._backend import Tensor
-from keras_softsets._inputs import Samples, as_samples, counted, explain
+from keras_softsets._inputs import Samples, as_samples, explain
 from keras_softsets.decisions import Decision, DecisionLike, PerClass, Thresholds
 from keras_softsets.heaviside import Heaviside, HeavisideLike
 
@@ -77,20 +77,23 @@ def confusion_matrix(
     threshold: DecisionLike = 0.5,
     heaviside: HeavisideLike = "linear",
     from_logits: bool = False,
+    ignore_class: int | None = None,
 ) -> ConfusionMatrix:
     """Computes the soft confusion matrix of a batch.
 
     TP + FN and FP + TN are the weighted class totals for every approximation and threshold.
 
     Args:
-        y_true: Labels in [0, 1]: `(n,)` or `(..., classes)`, bool, integer or float. Soft labels are allowed.
+        y_true: Labels in [0, 1]: `(n,)` or `(..., classes)`, bool, integer or float; soft labels are allowed. Or class
+            ids, without the last axis of `y_pred`.
         y_pred: Probabilities of the same shape (up to a last axis of length 1), or logits.
-        sample_weight: Weights that broadcast to `y_pred`: per sample `(n,)`, per element, per class `(1, classes)`.
-            Weight 2 equals two copies, weight 0 equals absence. Defaults to `None`.
+        sample_weight: Weights that line up with `y_pred` from the left: per sample `(n,)`, per element, or per class
+            `(1, classes)`. Weight 2 equals two copies, weight 0 equals absence. Defaults to `None`.
         threshold: A number inside (0, 1), a sequence of them, or a decision such as `PerClass([0.2, 0.7])`; see
             `keras_softsets.decisions`. With the step, also 0, 1 and inf. Defaults to `0.5`.
         heaviside: `"linear"`, `"sigmoid"`, `"step"` (the usual, hard matrix) or a `Heaviside`. Defaults to `"linear"`.
-        from_logits: Whether `y_pred` holds logits, to which a sigmoid is applied. Defaults to `False`.
+        from_logits: Whether `y_pred` holds logits, of a sigmoid or, with `Argmax`, of a softmax. Defaults to `False`.
+        ignore_class: Class id that does not count, such as 255 in masks. Defaults to `None`.
 
     Returns:
         A `ConfusionMatrix` of float32 cells of shape (thresholds, classes).
@@ -107,7 +110,14 @@ def confusion_matrix(
         [Tsoi et al., 2022](https://arxiv.org/abs/2009.01367), Section 3.2
     """
     decision, approximation = decisions.get(threshold), heavisides.get(heaviside)
-    samples = as_samples(y_true, y_pred, sample_weight, from_logits=from_logits)
+    samples = as_samples(
+        y_true,
+        y_pred,
+        sample_weight,
+        from_logits=from_logits,
+        ignore_class=ignore_class,
+        rivals=decision.one_class_wins,
+    )
     decision.check(approximation, samples.classes)
     cells = sum_cells(samples, decision, approximation)
     explain(samples, cells.tp)
@@ -127,8 +137,23 @@ def sum_cells(samples: Samples, decision: Decision, heaviside: Heaviside) -> Con
 
 def sum_cells_by_definition(samples: Samples, decision: Decision, heaviside: Heaviside) -> ConfusionMatrix:
     """The definition of the cells. The kernels equal it, but store nothing of size rows x samples."""
-    y, p, w = counted(samples.label, samples.probability, samples.weight)
-    w = ops.ones_like(p) if w is None else w
-    h = decision.memberships(p, heaviside)  # (rows, samples, classes)
+    samples = samples.counted()
+    y, w = samples.label, 1.0 if samples.weight is None else samples.weight
+    h = decision.memberships(samples, heaviside)  # (rows, samples, classes)
     members = ConfusionMatrix(tp=w * y * h, fp=w * (1 - y) * h, fn=w * y * (1 - h), tn=w * (1 - y) * (1 - h))
-    return members.map(lambda cell: ops.sum(ops.cast(cell, "float64"), axis=1))
+    return members.map(lambda cell: ops.sum(ops.cast(cell, "float64"), axis=-2))
+
+
+def sum_cells_of_sets(samples: Samples, decision: Decision, heaviside: Heaviside) -> ConfusionMatrix:
+    """Returns the cells of each of several sets, from (sets, elements, classes) to (rows, sets, classes)."""
+    if decision.rows == 1 or not isinstance(decision, Thresholds):
+        return sum_cells_by_definition(samples, decision, heaviside)
+    sets, elements, classes = ops.shape(samples.prediction)
+
+    def columns(x: Tensor) -> Tensor:  # to the kernels, a class of one set is a class like any other
+        return ops.reshape(ops.transpose(x, (1, 0, 2)), (elements, sets * classes))
+
+    weight = None if samples.weight is None else columns(ops.broadcast_to(samples.weight, (sets, elements, classes)))
+    flat = samples._replace(label=columns(samples.label), prediction=columns(samples.prediction), weight=weight)
+    cells = _kernels.sum_cells(flat, decision.thresholds, heaviside)
+    return ConfusionMatrix.from_stacked(ops.reshape(cells, (4, decision.rows, sets, classes)))

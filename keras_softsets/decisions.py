@@ -1,4 +1,4 @@
-"""How probabilities become decisions, as values: a threshold, a sweep of thresholds, or one for each class.
+"""How probabilities become decisions, as values: a threshold, several, one for each class, or the largest class.
 
 Losses, metrics, `evaluate`, `confusion_matrix`, plots and `export_classifier` take a decision as `threshold`:
 
@@ -7,11 +7,13 @@ Losses, metrics, `evaluate`, `confusion_matrix`, plots and `export_classifier` t
 | `0.3` | positive from 0.3 on | 1 |
 | `[0.1, ..., 0.9]` | a sweep: the score is averaged over it; a curve score reads it whole | one for each threshold |
 | `PerClass([0.2, 0.7, 0.4])` | one threshold for each class; what `tune_threshold` returns for several classes | 1 |
+| `Argmax(temperature=1.0)`, `"argmax"` | the largest class wins | 1 |
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 import numbers
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -21,9 +23,16 @@ import numpy as np
 from keras import ops
 
 from keras_softsets._backend import Tensor
+from keras_softsets._checks import check_number
+from keras_softsets._inputs import Samples
 from keras_softsets.heaviside import Heaviside
 
-RULE = "a number in [0, 1] or inf, a non-empty sequence of such numbers, or a decision such as PerClass([0.2, 0.7])"
+RULE = (
+    "a number in [0, 1] or inf, a non-empty sequence of such numbers, 'argmax', or a decision such as PerClass([0.2])"
+)
+
+
+_SMALLEST = 1e-7  # probability that a soft argmax tells from 0, as in Keras; it bounds the gradient
 
 
 class Decision:
@@ -31,13 +40,15 @@ class Decision:
 
     Attributes:
         rows: The number of rows of cells, their first axis.
+        one_class_wins: Whether the classes of a sample compete, so that logits are those of a softmax.
     """
 
     rows: int = 1
+    one_class_wins: bool = False
 
-    def memberships(self, p: Tensor, heaviside: Heaviside) -> Tensor:
-        """Returns how much each of `p`, (samples, classes), is decided as positive: (rows, samples, classes)."""
-        raise NotImplementedError(f"{type(self).__name__} must implement memberships(p, heaviside)")
+    def memberships(self, samples: Samples, heaviside: Heaviside) -> Tensor:
+        """Returns how much each prediction, (..., classes), is decided as positive: (rows, ..., classes)."""
+        raise NotImplementedError(f"{type(self).__name__} must implement memberships(samples, heaviside)")
 
     def check(self, heaviside: Heaviside, classes: int | None = None) -> None:
         """Raises a `ValueError` if the decision does not go with an approximation, or a number of classes."""
@@ -63,9 +74,9 @@ class Thresholds(Decision):
         """The number of thresholds."""
         return len(self.thresholds)
 
-    def memberships(self, p: Tensor, heaviside: Heaviside) -> Tensor:
+    def memberships(self, samples: Samples, heaviside: Heaviside) -> Tensor:
         """One row for each threshold."""
-        return ops.stack([heaviside(p, threshold) for threshold in self.thresholds])
+        return ops.stack([heaviside(samples.probability, threshold) for threshold in self.thresholds])
 
     def check(self, heaviside: Heaviside, classes: int | None = None) -> None:
         """Thresholds at the ends are for the step."""
@@ -98,9 +109,9 @@ class PerClass(Decision, np.lib.mixins.NDArrayOperatorsMixin):
     def __post_init__(self) -> None:
         object.__setattr__(self, "thresholds", numbers_of(self.thresholds, "`thresholds` must be a sequence"))
 
-    def memberships(self, p: Tensor, heaviside: Heaviside) -> Tensor:
+    def memberships(self, samples: Samples, heaviside: Heaviside) -> Tensor:
         """A single row, in which every class has its own threshold."""
-        return heaviside(p, np.asarray(self))[None]
+        return heaviside(samples.probability, np.asarray(self))[None]
 
     def check(self, heaviside: Heaviside, classes: int | None = None) -> None:
         """There must be as many thresholds as classes; those at the ends are for the step."""
@@ -131,7 +142,61 @@ class PerClass(Decision, np.lib.mixins.NDArrayOperatorsMixin):
         return self.thresholds[index] if isinstance(index, (int, slice)) else np.asarray(self)[index]
 
 
-DecisionLike = float | Sequence[float] | Decision | dict[str, Any]
+@keras.saving.register_keras_serializable(package="keras_softsets")
+@dataclasses.dataclass(frozen=True)
+class Argmax(Decision):
+    """The largest class wins: one label for each sample, as in multi-class problems.
+
+    With the step, the decision is the hard argmax, ties going to the first class. With any other approximation it is
+    soft: the softmax of log p / temperature, which is p itself for probabilities that add up to 1 and a temperature of
+    1, and comes closer to the argmax the lower the temperature is. Logits are those of a softmax.
+
+    Args:
+        temperature: Softness of the decision, greater than 0. Defaults to `1.0`.
+        offsets: Numbers added to log p before the decision, one for each class; what `tune_threshold` returns for
+            `decision="argmax"`. Defaults to `None`.
+
+    Examples:
+        >>> from keras_softsets import evaluate
+        >>> y, p = [0, 1, 1], [[0.6, 0.4], [0.3, 0.7], [0.8, 0.2]]
+        >>> evaluate(y, p, "recall", threshold="argmax", average=None)
+        array([1. , 0.5])
+        >>> evaluate(y, p, "recall", threshold=Argmax(offsets=[0.0, 2.0]), average=None)
+        array([0., 1.])
+    """
+
+    temperature: float = 1.0
+    offsets: tuple[float, ...] | None = None
+    one_class_wins = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "temperature", check_number("temperature", self.temperature, 0.0, open_low=True))
+        if self.offsets is not None:
+            object.__setattr__(self, "offsets", tuple(check_number("offsets", x, -math.inf) for x in self.offsets))
+
+    def memberships(self, samples: Samples, heaviside: Heaviside) -> Tensor:
+        """The softmax of log p / temperature, or which class is the first of the largest."""
+        log_p = samples.log_probability(_SMALLEST if heaviside.differentiable else 0.0)
+        log_p = log_p if self.offsets is None else log_p + ops.cast(np.asarray(self.offsets), log_p.dtype)
+        if heaviside.differentiable:
+            return ops.softmax(log_p / self.temperature, axis=-1)[None]
+        winner = ops.one_hot(ops.argmax(log_p, axis=-1), log_p.shape[-1], dtype=log_p.dtype)
+        nan = ops.any(ops.isnan(log_p), axis=-1, keepdims=True)
+        return ops.where(nan, ops.cast(np.nan, log_p.dtype), winner)[None]
+
+    def check(self, heaviside: Heaviside, classes: int | None = None) -> None:
+        """A single class has no rival."""
+        if classes == 1:
+            raise ValueError(f"`threshold` must be a number for predictions of one class. Received: threshold={self!r}")
+        if None not in (classes, self.offsets) and classes != len(self.offsets or ()):
+            raise ValueError(f"`offsets` must be one for each of the {classes} classes. Received: threshold={self!r}")
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        return {"temperature": self.temperature, "offsets": None if self.offsets is None else list(self.offsets)}
+
+
+DecisionLike = float | str | Sequence[float] | Decision | dict[str, Any]
 
 
 def get(threshold: DecisionLike) -> Decision:
@@ -141,6 +206,8 @@ def get(threshold: DecisionLike) -> Decision:
         >>> get(0.3)
         Thresholds(thresholds=(0.3,))
     """
+    if isinstance(threshold, str) and threshold == "argmax":
+        return Argmax()
     if isinstance(threshold, dict):
         decision = keras.saving.deserialize_keras_object(threshold)
         if not isinstance(decision, Decision):

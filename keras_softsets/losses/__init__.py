@@ -15,7 +15,9 @@ from keras_softsets.losses._named import SoftF1 as SoftF1
 from keras_softsets.losses._named import SoftFBeta as SoftFBeta
 from keras_softsets.losses._named import SoftGMean as SoftGMean
 from keras_softsets.losses._named import SoftJaccard as SoftJaccard
+from keras_softsets.losses._named import SoftKappa as SoftKappa
 from keras_softsets.losses._named import SoftMCC as SoftMCC
+from keras_softsets.losses._named import SoftMulticlassMCC as SoftMulticlassMCC
 from keras_softsets.losses._named import SoftPrecision as SoftPrecision
 from keras_softsets.losses._named import SoftRecall as SoftRecall
 from keras_softsets.losses._named import SoftSpecificity as SoftSpecificity

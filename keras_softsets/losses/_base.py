@@ -11,7 +11,7 @@ from keras_softsets import _replicas
 from keras_softsets._adapters import registered
 from keras_softsets._backend import Tensor
 from keras_softsets.decisions import DecisionLike
-from keras_softsets.evaluation import PAPER_THRESHOLDS, Evaluation, ScoreLike
+from keras_softsets.evaluation import PAPER_THRESHOLDS, AverageLike, Evaluation, ScoreLike
 from keras_softsets.heaviside import HeavisideLike
 
 if TYPE_CHECKING:
@@ -32,12 +32,19 @@ class SoftSetLoss(keras.losses.Loss):
     Args:
         score: A name such as `"f1"`, a score such as `scores.f_beta(beta=2)`, or a function of a `ConfusionMatrix`.
         threshold: How probabilities become decisions: a number inside (0, 1), a sequence over which the score is
-            averaged, or a value such as `PerClass([0.2, 0.7])`; see `keras_softsets.decisions`. Defaults to `None`:
-            0.5, for areas under a curve 0.1, 0.2, ..., 0.9.
+            averaged, `"argmax"`, or a value such as `PerClass([0.2, 0.7])`; see `keras_softsets.decisions`. Defaults to
+            `None`: 0.5; the argmax for scores of the c x c matrix; for areas under a curve 0.1, 0.2, ..., 0.9.
         heaviside: `"linear"`, `"sigmoid"` or a `Heaviside`. Defaults to `"linear"`.
         average: How the values of several classes become one: `"macro"` (mean), `"micro"` (cells summed over classes),
-            `"weighted"` (by positives) or `None` (left to `reduction`). Defaults to `"macro"`.
-        from_logits: Whether predictions are logits, to which a sigmoid is applied. Defaults to `False`.
+            `"weighted"` (by positives), a sequence of the classes' importances, or `None` (left to
+            `reduction`). Defaults to `"macro"`.
+        from_logits: Whether predictions are logits, of a sigmoid or, where the largest class wins, of a softmax.
+            Defaults to `False`.
+        zero_division: Value of a score that is 0 / 0: `0.0`, `1.0`, or `"ignore"` to leave it out of the average (a
+            class that is absent, say). Defaults to `0.0`.
+        per_sample: Whether every sample (image, sequence) is a set of its own, over which the score is averaged.
+            Defaults to `False`.
+        ignore_class: Class id that does not count, such as 255 in masks. Defaults to `None`.
         reduction: What becomes of the classes' losses if `average=None`: their mean, their `"sum"`, or with `None` all
             of them. Without effect otherwise, because the loss of a set is one number. Defaults to
             `"sum_over_batch_size"`.
@@ -60,8 +67,11 @@ class SoftSetLoss(keras.losses.Loss):
         *,
         threshold: DecisionLike | None = None,
         heaviside: HeavisideLike = "linear",
-        average: str | None = "macro",
+        average: AverageLike = "macro",
         from_logits: bool = False,
+        zero_division: float | str = 0.0,
+        per_sample: bool = False,
+        ignore_class: int | None = None,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = None,
         dtype: Any = None,
@@ -73,6 +83,9 @@ class SoftSetLoss(keras.losses.Loss):
             heaviside=heaviside,
             average=average,
             from_logits=from_logits,
+            zero_division=zero_division,
+            per_sample=per_sample,
+            ignore_class=ignore_class,
             curve=PAPER_THRESHOLDS,
             **score_args,
         )

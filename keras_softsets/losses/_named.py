@@ -198,3 +198,39 @@ class SoftAUPRC(NamedLoss):
 
     def __init__(self, threshold: DecisionLike | None = None, name: str = "soft_auprc", **options: Any) -> None:
         super().__init__(threshold=threshold, name=name, **options)
+
+
+@register
+class SoftKappa(NamedLoss):
+    """Loss 1 - Cohen's kappa of the soft c x c matrix, from 0 to about 2. See `scores.kappa`.
+
+    For ordinal classes (grades, stages, stars): deciding 5 for 1 costs sixteen times as much as 2 for 1.
+
+    Args:
+        weights: Price of a wrong class: `"quadratic"` and `"linear"` in the distance between classes, or `None` for 1.
+            Defaults to `"quadratic"`.
+        **options: Those of `SoftSetLoss`; `threshold` is `"argmax"` or a value such as `Argmax(temperature=0.5)`.
+
+    Examples:
+        >>> round(float(SoftKappa()([0, 1, 2], [[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.4, 0.5]])), 4)
+        0.4545
+    """
+
+    score_name = "kappa"
+
+    def __init__(self, weights: str | None = "quadratic", **options: Unpack[LossOptions]) -> None:
+        SoftSetLoss.__init__(self, self.score_name, weights=weights, **options)
+
+
+@register
+class SoftMulticlassMCC(NamedLoss):
+    """Loss 1 - Matthews correlation coefficient of the soft c x c matrix, from 0 to about 2.
+
+    See `scores.multiclass_mcc`.
+
+    Examples:
+        >>> round(float(SoftMulticlassMCC()([0, 1, 2], [[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.4, 0.5]])), 4)
+        0.5
+    """
+
+    score_name = "multiclass_mcc"

@@ -7,6 +7,7 @@ over the whole epoch instead of as a mean of batches.
 from keras_softsets.evaluation import CURVE_THRESHOLDS as CURVE_THRESHOLDS
 from keras_softsets.metrics._cells import CellsMetric as CellsMetric
 from keras_softsets.metrics._confusion import Confusion as Confusion
+from keras_softsets.metrics._confusion import MulticlassConfusion as MulticlassConfusion
 from keras_softsets.metrics._named import AUPRC as AUPRC
 from keras_softsets.metrics._named import AUROC as AUROC
 from keras_softsets.metrics._named import F1 as F1
@@ -16,6 +17,8 @@ from keras_softsets.metrics._named import BalancedAccuracy as BalancedAccuracy
 from keras_softsets.metrics._named import FBeta as FBeta
 from keras_softsets.metrics._named import GMean as GMean
 from keras_softsets.metrics._named import Jaccard as Jaccard
+from keras_softsets.metrics._named import Kappa as Kappa
+from keras_softsets.metrics._named import MulticlassMCC as MulticlassMCC
 from keras_softsets.metrics._named import Precision as Precision
 from keras_softsets.metrics._named import Recall as Recall
 from keras_softsets.metrics._named import Specificity as Specificity

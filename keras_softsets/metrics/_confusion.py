@@ -26,6 +26,7 @@ class Confusion(CellsMetric):
         average: `"micro"` sums the cells over classes, `"macro"` and `"weighted"` average them, and each averages over
             thresholds; `None` gives all of them, of shape (thresholds, classes). Defaults to `"micro"`.
         from_logits: As in `SoftSetMetric`. Defaults to `False`.
+        ignore_class: As in `SoftSetMetric`. Defaults to `None`.
         name: Name of the metric. Any other than the default goes before the keys, `low_tp` for `name="low"`, so that
             several of them can be in one model: Keras logs the keys alone. Defaults to `"confusion"`.
         dtype: Type of the cells. Defaults to `None`, floatx.
@@ -43,6 +44,7 @@ class Confusion(CellsMetric):
         heaviside: HeavisideLike = "step",
         average: str | None = "micro",
         from_logits: bool = False,
+        ignore_class: int | None = None,
         name: str = "confusion",
         dtype: Any = None,
     ) -> None:
@@ -55,6 +57,7 @@ class Confusion(CellsMetric):
             heaviside=heaviside,
             average=average,
             from_logits=from_logits,
+            ignore_class=ignore_class,
         )
         super().__init__(evaluation, name=name, dtype=dtype)
 
@@ -67,3 +70,55 @@ class Confusion(CellsMetric):
         totals = ops.convert_to_tensor(self._totals)
         cells = ops.unstack(totals, 4) if self.evaluation.average is None else self.evaluation.values(totals)
         return {key: ops.cast(cell, self.dtype) for key, cell in zip(keys, cells)}
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor, from which Keras rebuilds the metric."""
+        unused = ("zero_division", "per_sample")
+        return {name: value for name, value in super().get_config().items() if name not in unused}
+
+
+@register
+class MulticlassConfusion(CellsMetric):
+    """The c x c confusion matrix itself: weight by true class (rows) and by decided class (columns).
+
+    Args:
+        threshold: `"argmax"`, or a value such as `Argmax(offsets=[0.0, 0.3])`. Defaults to `"argmax"`.
+        heaviside: `"step"` for counts; anything else for the soft matrix. Defaults to `"step"`.
+        from_logits: Whether predictions are the logits of a softmax. Defaults to `False`.
+        ignore_class: Class id that does not count, such as 255 in masks. Defaults to `None`.
+        name: Name of the metric. Defaults to `"multiclass_confusion"`.
+        dtype: Type of the counts. Defaults to `None`, floatx.
+
+    Examples:
+        >>> MulticlassConfusion()([0, 1, 1], [[0.6, 0.4], [0.3, 0.7], [0.8, 0.2]]).numpy().tolist()
+        [[1.0, 0.0], [1.0, 1.0]]
+    """
+
+    def __init__(
+        self,
+        *,
+        threshold: DecisionLike = "argmax",
+        heaviside: HeavisideLike = "step",
+        from_logits: bool = False,
+        ignore_class: int | None = None,
+        name: str = "multiclass_confusion",
+        dtype: Any = None,
+    ) -> None:
+        evaluation = Evaluation(
+            ["multiclass_accuracy"],
+            threshold=threshold,
+            heaviside=heaviside,
+            average="macro",
+            from_logits=from_logits,
+            ignore_class=ignore_class,
+        )
+        super().__init__(evaluation, name=name, dtype=dtype)
+
+    def result(self) -> Tensor:
+        """Returns the matrix of everything since the last reset; 0 before the first batch."""
+        return ops.cast(0 if self._totals is None else ops.convert_to_tensor(self._totals), self.dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor, from which Keras rebuilds the metric."""
+        unused = ("zero_division", "per_sample", "average")
+        return {name: value for name, value in super().get_config().items() if name not in unused}

@@ -198,3 +198,37 @@ class AUPRC(NamedMetric):
 
     def __init__(self, threshold: DecisionLike | None = None, name: str = "auprc", **options: Any) -> None:
         super().__init__(threshold=threshold, name=name, **options)
+
+
+@register
+class Kappa(NamedMetric):
+    """Cohen's kappa of the c x c matrix. See `scores.kappa`.
+
+    Args:
+        weights: Price of a wrong class: `None` for 1, `"linear"` or `"quadratic"` in the distance between classes.
+            Defaults to `None`, as in scikit-learn.
+        **options: Those of `SoftSetMetric`; `threshold` is `"argmax"` or a value such as `Argmax(offsets=[0.0, 0.3])`.
+
+    Examples:
+        >>> p = [[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.5, 0.4]]
+        >>> round(float(Kappa(weights="quadratic")([0, 1, 2], p)), 4)
+        0.6667
+    """
+
+    score_name = "kappa"
+
+    def __init__(self, weights: str | None = None, **options: Unpack[Options]) -> None:
+        SoftSetMetric.__init__(self, self.score_name, weights=weights, **options)
+
+
+@register
+class MulticlassMCC(NamedMetric):
+    """Matthews correlation coefficient of the c x c matrix. See `scores.multiclass_mcc`.
+
+    Examples:
+        >>> p = [[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.5, 0.4]]
+        >>> round(float(MulticlassMCC()([0, 1, 2], p)), 4)
+        0.6124
+    """
+
+    score_name = "multiclass_mcc"

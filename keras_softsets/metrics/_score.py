@@ -9,7 +9,7 @@ from keras import ops
 from keras_softsets._adapters import registered
 from keras_softsets._backend import Tensor
 from keras_softsets.decisions import DecisionLike
-from keras_softsets.evaluation import Evaluation, ScoreLike
+from keras_softsets.evaluation import AverageLike, Evaluation, ScoreLike
 from keras_softsets.heaviside import HeavisideLike
 from keras_softsets.metrics._cells import CellsMetric
 
@@ -28,12 +28,20 @@ class SoftSetMetric(CellsMetric):
     Args:
         score: A name such as `"f1"`, a score such as `scores.f_beta(beta=2)`, or a function of a `ConfusionMatrix`.
         threshold: How probabilities become decisions: a number in [0, 1], a sequence over which the score is
-            averaged, or a value such as `PerClass([0.2, 0.7])`; see `keras_softsets.decisions`. Defaults to `None`:
-            0.5, for areas under a curve 0.01, 0.02, ..., 0.99 and nine more towards each end.
+            averaged, `"argmax"`, or a value such as `PerClass([0.2, 0.7])`; see `keras_softsets.decisions`. Defaults to
+            `None`: 0.5; the argmax for scores of the c x c matrix; for areas under a curve 0.01, 0.02, ..., 0.99 and
+            nine more towards each end.
         heaviside: `"step"` (the usual metric), `"linear"`, `"sigmoid"` or a `Heaviside`. Defaults to `"step"`.
         average: How the values of several classes become one: `"macro"` (mean), `"micro"` (cells summed over classes),
-            `"weighted"` (by positives), or `None` for one value for each class. Defaults to `"macro"`.
-        from_logits: Whether predictions are logits, to which a sigmoid is applied. Defaults to `False`.
+            `"weighted"` (by positives), a sequence of the classes' importances, or `None` for one value for each
+            class. Defaults to `"macro"`.
+        from_logits: Whether predictions are logits, of a sigmoid or, where the largest class wins, of a softmax.
+            Defaults to `False`.
+        zero_division: Value of a score that is 0 / 0: `0.0`, `1.0`, or `"ignore"` to leave it out of the average (a
+            class that is absent, say). Defaults to `0.0`.
+        per_sample: Whether every sample (image, sequence) is a set of its own, over which the score is averaged.
+            Defaults to `False`.
+        ignore_class: Class id that does not count, such as 255 in masks. Defaults to `None`.
         name: Name of the metric. Defaults to `None`, the name of the score.
         dtype: Type of the result. Defaults to `None`, floatx.
         **score_args: Parameters of the score, such as `beta=2`.
@@ -52,8 +60,11 @@ class SoftSetMetric(CellsMetric):
         *,
         threshold: DecisionLike | None = None,
         heaviside: HeavisideLike = "step",
-        average: str | None = "macro",
+        average: AverageLike = "macro",
         from_logits: bool = False,
+        zero_division: float | str = 0.0,
+        per_sample: bool = False,
+        ignore_class: int | None = None,
         name: str | None = None,
         dtype: Any = None,
         **score_args: Any,
@@ -64,6 +75,9 @@ class SoftSetMetric(CellsMetric):
             heaviside=heaviside,
             average=average,
             from_logits=from_logits,
+            zero_division=zero_division,
+            per_sample=per_sample,
+            ignore_class=ignore_class,
             **score_args,
         )
         super().__init__(evaluation, name=name or evaluation.scores[0].name, dtype=dtype)

@@ -10,7 +10,7 @@ from keras import ops
 from keras_softsets import scores as registry
 from keras_softsets._backend import Tensor
 from keras_softsets.decisions import DecisionLike
-from keras_softsets.evaluation import Evaluation, ScoreLike, saved_name
+from keras_softsets.evaluation import AverageLike, Evaluation, ScoreLike, saved_name
 from keras_softsets.heaviside import HeavisideLike
 from keras_softsets.metrics._cells import CellsMetric
 from keras_softsets.metrics._score import register
@@ -29,6 +29,9 @@ class Scores(CellsMetric):
         heaviside: As in `SoftSetMetric`. Defaults to `"step"`.
         average: As in `SoftSetMetric`. Defaults to `"macro"`.
         from_logits: As in `SoftSetMetric`. Defaults to `False`.
+        zero_division: As in `SoftSetMetric`. Defaults to `0.0`.
+        per_sample: As in `SoftSetMetric`. Defaults to `False`.
+        ignore_class: As in `SoftSetMetric`. Defaults to `None`.
         name: Name of the metric. Any other than the default goes before the keys, `low_f1` for `name="low"`, so that
             several of them can be in one model. Defaults to `"scores"`.
         dtype: Type of the results. Defaults to `None`, floatx.
@@ -46,14 +49,24 @@ class Scores(CellsMetric):
         *,
         threshold: DecisionLike | None = None,
         heaviside: HeavisideLike = "step",
-        average: str | None = "macro",
+        average: AverageLike = "macro",
         from_logits: bool = False,
+        zero_division: float | str = 0.0,
+        per_sample: bool = False,
+        ignore_class: int | None = None,
         name: str = "scores",
         dtype: Any = None,
     ) -> None:
         named = _named(scores)
         evaluation = Evaluation(
-            list(named.values()), threshold=threshold, heaviside=heaviside, average=average, from_logits=from_logits
+            list(named.values()),
+            threshold=threshold,
+            heaviside=heaviside,
+            average=average,
+            from_logits=from_logits,
+            zero_division=zero_division,
+            per_sample=per_sample,
+            ignore_class=ignore_class,
         )
         curves = {score.curve for score in evaluation.scores}
         if len(curves) == 2 and threshold is None:

@@ -2,8 +2,8 @@
 
 A score of one threshold maps cells of shape (thresholds, classes) to values of the same shape; a curve score reads
 the whole threshold axis and gives one value for each class. Loss (1 - score), metric, threshold tuner, docs table and
-property tests all follow from the registry. 0 / 0 is 0, with a zero gradient; use `ratio` for divisions and
-`square_root` for roots.
+property tests all follow from the registry. Scores of the c x c matrix say `@score(of="classes")`. 0 / 0 is 0, with a
+zero gradient; use `ratio` for divisions and `square_root` for roots.
 
 Examples:
     >>> @score
@@ -15,8 +15,15 @@ Examples:
 
 from keras_softsets.scores._arithmetic import ratio as ratio
 from keras_softsets.scores._arithmetic import square_root as square_root
+from keras_softsets.scores._arithmetic import zero_division_as as zero_division_as
 from keras_softsets.scores._averaging import AVERAGES as AVERAGES
 from keras_softsets.scores._averaging import averaged as averaged
+from keras_softsets.scores._averaging import averaged_sets as averaged_sets
+from keras_softsets.scores._averaging import check_average as check_average
+from keras_softsets.scores._averaging import check_zero_division as check_zero_division
+from keras_softsets.scores._classes import kappa as kappa
+from keras_softsets.scores._classes import multiclass_accuracy as multiclass_accuracy
+from keras_softsets.scores._classes import multiclass_mcc as multiclass_mcc
 from keras_softsets.scores._curves import pr_auc as pr_auc
 from keras_softsets.scores._curves import roc_auc as roc_auc
 from keras_softsets.scores._formulas import accuracy as accuracy

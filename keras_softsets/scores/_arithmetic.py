@@ -10,6 +10,7 @@ from keras import ops
 
 from keras_softsets._backend import Tensor
 from keras_softsets.confusion import ConfusionMatrix
+from keras_softsets.multiclass import MulticlassMatrix
 
 _zero_division: ContextVar[float] = ContextVar("zero_division", default=0.0)
 
@@ -29,7 +30,7 @@ def undefined_where(undefined: Tensor, value: Tensor) -> Tensor:
     return ops.where(undefined, ops.full_like(value, _zero_division.get()), value)
 
 
-def ratio(numerator: Tensor, denominator: Tensor, cells: ConfusionMatrix) -> Tensor:
+def ratio(numerator: Tensor, denominator: Tensor, cells: ConfusionMatrix | MulticlassMatrix) -> Tensor:
     """Divides; 0 / 0 is 0 (or what `zero_division` says) with a zero gradient.
 
     Where the denominator is positive but less than a millionth of all weight (say, every prediction saturated at 0,

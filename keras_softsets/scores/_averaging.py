@@ -1,50 +1,121 @@
-"""From the values of thresholds and classes to one number."""
+"""From the values of thresholds, classes and sets to one number."""
 
 from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any
 
 from keras import ops
 
 from keras_softsets._backend import Tensor
-from keras_softsets._checks import check_choice
+from keras_softsets._checks import check_choice, check_number
 from keras_softsets.confusion import ConfusionMatrix
+from keras_softsets.scores._arithmetic import zero_division_as
 from keras_softsets.scores._registry import Score
 
 AVERAGES = ("macro", "micro", "weighted", None)
+Average = str | Sequence[float] | None
+ZeroDivision = float | str
 
 
-def averaged(score: Score, cells: ConfusionMatrix, average: str | None) -> Tensor:
+def check_average(average: Any) -> Average:
+    """Returns `average` if it is a known word, or the classes' importances as a tuple."""
+    if isinstance(average, (str, numbers.Number, type(None))):
+        return check_choice("average", average, AVERAGES)
+    importances = tuple(check_number("average", importance, 0.0) for importance in average)
+    if not sum(importances) > 0:
+        raise ValueError(f"`average` must have an importance greater than 0. Received: average={average}")
+    return importances
+
+
+def check_zero_division(value: Any) -> ZeroDivision:
+    """Returns 0.0, 1.0 or `"ignore"`."""
+    known = value == "ignore" if isinstance(value, str) else value in (0, 1)
+    if not known:
+        raise ValueError(f"`zero_division` must be 0.0, 1.0 or 'ignore'. Received: zero_division={value!r}")
+    return value if isinstance(value, str) else float(value)
+
+
+def averaged(
+    score: Score, cells: ConfusionMatrix, average: Average = "macro", zero_division: ZeroDivision = 0.0
+) -> Tensor:
     """Scores cells, then averages over thresholds and over classes.
 
     Args:
         score: The score.
         cells: Cells of shape (thresholds, classes).
         average: `"macro"` is the mean over classes, `"micro"` scores the cells summed over classes, `"weighted"`
-            weights classes by their positives, and `None` gives one value for each class.
+            weights classes by their positives, a sequence by their importance, and `None` gives one value for each
+            class.
+        zero_division: Value of a score that is 0 / 0, or `"ignore"`, which leaves it out of the average. If nothing is
+            left, the value is 0.
     """
-    check_choice("average", average, AVERAGES)
+    values, _ = averaged_sets(score, cells.map(lambda cell: cell[:, None]), check_average(average), zero_division)
+    return values[0]
+
+
+def averaged_sets(
+    score: Score, cells: ConfusionMatrix, average: Average, zero_division: ZeroDivision
+) -> tuple[Tensor, Tensor]:
+    """Scores each of several sets, from cells of shape (thresholds, sets, classes).
+
+    Returns:
+        The values of the sets, (sets,) or, for `average=None`, (sets, classes), and in the same shape whether each has
+        a meaning, as 0 and 1.
+    """
     if average == "micro":
-        cells = cells.map(lambda cell: ops.sum(cell, 1, keepdims=True))
-    values = _over_thresholds(score, score(cells))
+        cells = cells.map(lambda cell: ops.sum(cell, 2, keepdims=True))
+    values, defined = _scored(score, cells, zero_division)
     if average is None:
-        return values
-    if average == "weighted":
-        return ops.sum(values * ops.stop_gradient(_shares(cells.positives[0])))
-    return ops.mean(values)
+        return values, defined
+    return _mean(values, defined * _importance(cells, average), axis=1)
 
 
-def _over_thresholds(score: Score, values: Tensor) -> Tensor:
-    rank = len(values.shape)
-    if rank not in (1, 2):
+def _scored(score: Score, cells: ConfusionMatrix, zero_division: ZeroDivision) -> tuple[Tensor, Tensor]:
+    """The score of each set and class, averaged over thresholds, and where it has a meaning."""
+    thresholds, *sets = ops.shape(cells.tp)
+    flat = cells.map(lambda cell: ops.reshape(cell, (thresholds, sets[0] * sets[1])))  # scores know two axes
+    ignore = zero_division == "ignore"
+    with zero_division_as(0.0 if ignore else float(zero_division)):
+        values = score(flat)
+    if len(values.shape) not in (1, 2):
         raise ValueError(
             "A score must keep the cells' shape (thresholds, classes), or give (classes,) from all thresholds. "
             f"Received: {score!r} of shape {tuple(values.shape)}"
         )
-    return ops.mean(values, 0) if rank == 2 else values
+    defined = _defined(score, flat, values) if ignore else ops.ones_like(values)
+    if len(values.shape) == 2:
+        values, defined = _mean(values, defined, axis=0) if ignore else (ops.mean(values, 0), defined[0])
+    return ops.reshape(values, sets), ops.reshape(defined, sets)
 
 
-def _shares(support: Tensor) -> Tensor:
-    """Classes' shares of the positives; all 0 where there are none."""
-    largest = ops.max(support)  # first to a scale on which no sum is lost, however small the weights are
-    scaled = support / ops.where(largest > 0, largest, 1.0)
-    total = ops.sum(scaled)
-    return scaled / ops.where(total > 0, total, 1.0)
+def _defined(score: Score, cells: ConfusionMatrix, values: Tensor) -> Tensor:
+    """Where a score is not 0 / 0: once more with NaN for that, but a NaN of the data is none."""
+    with zero_division_as(math.nan):
+        marked = score(cells.map(ops.stop_gradient))
+    undefined = ops.logical_and(ops.isnan(marked), ops.logical_not(ops.isnan(values)))
+    return 1 - ops.cast(undefined, values.dtype)
+
+
+def _importance(cells: ConfusionMatrix, average: Average) -> Tensor:
+    """Weights of the classes, (sets, classes) or (classes,)."""
+    if average == "weighted":
+        return ops.stop_gradient(cells.positives[0])
+    classes = cells.tp.shape[2]
+    if isinstance(average, str) or average is None:
+        return ops.ones_like(cells.tp[0])
+    if classes not in (None, len(average)):
+        raise ValueError(f"`average` must have one importance for each of {classes} classes. Received: {average}")
+    return ops.cast(ops.convert_to_tensor(average), cells.tp.dtype)
+
+
+def _mean(values: Tensor, weights: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    """The weighted mean, 0 where all weights are, and whether there was any."""
+    largest = ops.max(
+        weights, axis, keepdims=True
+    )  # first to a scale on which no sum is lost, however small weights are
+    shares = weights / ops.where(largest > 0, largest, 1.0)
+    total = ops.sum(shares, axis)
+    return ops.sum(values * shares, axis) / ops.where(total > 0, total, 1.0), ops.cast(total > 0, values.dtype)

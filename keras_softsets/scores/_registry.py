@@ -14,7 +14,9 @@ import keras
 from keras import ops
 
 from keras_softsets._backend import OpError, Tensor
+from keras_softsets._checks import check_choice
 from keras_softsets.confusion import ConfusionMatrix
+from keras_softsets.multiclass import MulticlassMatrix
 
 # What losses, metrics and `evaluate` take themselves: a saved score's parameter of such a name would be lost.
 RESERVED = (
@@ -34,51 +36,60 @@ class Score:
 
     Attributes:
         name: The name in the registry.
+        of: What it is a score of: `"cells"` of classes against the rest, or `"classes"`, the c x c matrix.
         curve: Whether the score reads all thresholds at once.
         registered: Whether it can be saved by name.
         parameters: The parameters that differ from the defaults.
     """
 
     def __init__(
-        self, function: Callable[..., Tensor], *, curve: bool = False, registered: bool = True, **parameters: Any
+        self,
+        function: Callable[..., Tensor],
+        *,
+        of: str = "cells",
+        curve: bool = False,
+        registered: bool = True,
+        **parameters: Any,
     ) -> None:
         functools.update_wrapper(self, function)
-        self.function, self.curve, self.registered = function, curve, registered
+        self.function, self.of, self.curve, self.registered = function, of, curve, registered
         self.name = getattr(function, "__name__", type(function).__name__).strip("<>")  # of a <lambda>, for Keras
         self.parameters = parameters
 
     def __call__(self, *args: Any, **parameters: Any) -> Any:
-        """Scores cells if the first argument is a `ConfusionMatrix`; else returns the score with these parameters."""
-        if args and isinstance(args[0], ConfusionMatrix):
-            return self._value(args[0].map(_floating), {**self.parameters, **self._named(*args[1:], **parameters)})
+        """Scores a matrix if the first argument is one; else returns the score with these parameters."""
+        if args and isinstance(args[0], _MATRIX[self.of]):
+            return self._value(_map(_floating, args[0]), {**self.parameters, **self._named(*args[1:], **parameters)})
         return self.bind(*args, **parameters)
 
     def bind(self, *args: Any, **parameters: Any) -> Score:
         """Returns the same score with other parameters, which are checked at once."""
         named = {**self.parameters, **self._named(*args, **parameters)}
         numbers = {name: getattr(value, "tolist", lambda v=value: v)() for name, value in named.items()}  # for JSON
-        return Score(self.function, curve=self.curve, registered=self.registered, **numbers).checked()
+        return Score(self.function, of=self.of, curve=self.curve, registered=self.registered, **numbers).checked()
 
     def checked(self) -> Score:
         """Tries the score on ones: rules about parameters are in the score itself, and a broken score fails here."""
-        with contextlib.suppress(IndexError, OpError):  # about two thresholds and one class, not about the score
-            self(ConfusionMatrix(*[ops.ones((2, 1))] * 4))
+        ones = {"cells": ConfusionMatrix(*[ops.ones((2, 1))] * 4), "classes": MulticlassMatrix(ops.ones((2, 2)))}
+        with contextlib.suppress(IndexError, OpError):  # about two thresholds or classes, not about the score
+            self(ones[self.of])
         return self
 
-    def _value(self, cells: ConfusionMatrix, parameters: dict[str, Any]) -> Tensor:
+    def _value(self, matrix: Any, parameters: dict[str, Any]) -> Tensor:
+        dtype = ops.dtype(matrix[0])
         try:
-            value = ops.convert_to_tensor(self.function(cells, **parameters))
+            value = ops.convert_to_tensor(self.function(matrix, **parameters))
         except (TypeError, ValueError, OpError):
             # A score may mix in float32 numbers of its own, which TensorFlow does not multiply with float64 cells.
-            if ops.dtype(cells.tp) == "float32":
+            if dtype == "float32":
                 raise
-            value = ops.convert_to_tensor(self.function(cells.map(_to_float32), **parameters))
+            value = ops.convert_to_tensor(self.function(_map(_to_float32, matrix), **parameters))
         if not keras.backend.is_float_dtype(ops.dtype(value)):
             raise ValueError(
                 f"A score must return floating-point values; multiply by ops.cast(condition, 'float32') instead of a "
                 f"condition. Received: {self!r} of type {ops.dtype(value)}"
             )
-        return ops.cast(value, ops.dtype(cells.tp))
+        return ops.cast(value, dtype)
 
     def _named(self, *args: Any, **parameters: Any) -> dict[str, Any]:
         names = list(inspect.signature(self.function).parameters)[1:]
@@ -95,15 +106,15 @@ class Score:
 
     def __reduce__(self) -> Any:
         if not self.registered:
-            return (_unregistered, (self.function, self.curve, self.parameters))
+            return (_unregistered, (self.function, self.of, self.curve, self.parameters))
         return (_by_name, (self.function.__module__, self.name, self.parameters))
 
     def __repr__(self) -> str:
         return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in self.parameters.items())})"
 
 
-def _unregistered(function: Callable[..., Tensor], curve: bool, parameters: dict[str, Any]) -> Score:
-    return Score(function, curve=curve, registered=False, **parameters)
+def _unregistered(function: Callable[..., Tensor], of: str, curve: bool, parameters: dict[str, Any]) -> Score:
+    return Score(function, of=of, curve=curve, registered=False, **parameters)
 
 
 def _by_name(module: str, name: str, parameters: dict[str, Any]) -> Score:
@@ -113,14 +124,17 @@ def _by_name(module: str, name: str, parameters: dict[str, Any]) -> Score:
 
 
 _REGISTRY: dict[str, Score] = {}
+_MATRIX: dict[str, type] = {"cells": ConfusionMatrix, "classes": MulticlassMatrix}
 
 
-def score(function: Callable[..., Tensor] | None = None, *, curve: bool = False) -> Any:
-    """Registers a function of a `ConfusionMatrix` as a score, so that losses and metrics with it can be saved.
+def score(function: Callable[..., Tensor] | None = None, *, of: str = "cells", curve: bool = False) -> Any:
+    """Registers a function of a confusion matrix as a score, so that losses and metrics with it can be saved.
 
     Args:
         function: Takes cells, then parameters with defaults, and returns values of the cells' shape
             (thresholds, classes), higher is better.
+        of: `"cells"` for a function of a `ConfusionMatrix`, each class against the rest; `"classes"` for a function
+            of a `MulticlassMatrix`, which returns a single number. Defaults to `"cells"`.
         curve: Whether the function reads the whole threshold axis and returns shape (classes,). Defaults to `False`.
 
     Examples:
@@ -131,7 +145,7 @@ def score(function: Callable[..., Tensor] | None = None, *, curve: bool = False)
         True
     """
     if function is None:
-        return functools.partial(score, curve=curve)
+        return functools.partial(score, of=check_choice("of", of, tuple(_MATRIX)), curve=curve)
     known = _REGISTRY.get(function.__name__)
     same = known is not None and _home(known.function) == _home(function)
     if known is not None and not same:  # running a notebook cell again is fine
@@ -142,7 +156,7 @@ def score(function: Callable[..., Tensor] | None = None, *, curve: bool = False)
             f"`score` must not have parameters that losses and metrics have themselves ({', '.join(RESERVED)}). "
             f"Received: {', '.join(taken)} in {function.__name__!r}"
         )
-    _REGISTRY[function.__name__] = Score(function, curve=curve)
+    _REGISTRY[function.__name__] = Score(function, of=of, curve=curve)
     return _REGISTRY[function.__name__]
 
 
@@ -174,6 +188,10 @@ def get(identifier: str | Score | Callable[..., Tensor], **parameters: Any) -> S
             f"own is known once the module with its @score is imported. Received: score={identifier!r}"
         )
     return found.bind(**parameters) if parameters else found.checked()
+
+
+def _map(function: Callable[[Tensor], Tensor], matrix: Any) -> Any:
+    return type(matrix)(*map(function, matrix))
 
 
 def _floating(cell: Tensor) -> Tensor:

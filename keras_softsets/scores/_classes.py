@@ -1,0 +1,84 @@
+"""Scores of the c x c matrix: one small function each, from a `MulticlassMatrix` to a number, higher is better."""
+
+from __future__ import annotations
+
+import numpy as np
+from keras import ops
+
+from keras_softsets._backend import Tensor
+from keras_softsets._checks import check_choice
+from keras_softsets.multiclass import MulticlassMatrix
+from keras_softsets.scores._arithmetic import ratio, square_root
+from keras_softsets.scores._registry import score
+
+
+@score(of="classes")
+def multiclass_accuracy(matrix: MulticlassMatrix) -> Tensor:
+    """Share of samples whose class is right.
+
+    Formula: `sum of counts[i, i] / sum of counts`
+
+    Examples:
+        >>> float(multiclass_accuracy(MulticlassMatrix([[3.0, 1.0], [0.0, 4.0]])))
+        0.875
+
+    Reference:
+        [Wikipedia](https://en.wikipedia.org/wiki/Accuracy_and_precision)
+    """
+    return ratio(ops.sum(matrix.right), matrix.total, matrix)
+
+
+@score(of="classes")
+def multiclass_mcc(matrix: MulticlassMatrix) -> Tensor:
+    """Matthews correlation coefficient of many classes, from below 0 to 1 (Gorodkin's R_K).
+
+    Formula: `(c s - sum t_k p_k) / sqrt((s^2 - sum p_k^2) (s^2 - sum t_k^2))`, with c the weight that is right, s all
+    weight, t_k and p_k the true and the decided weight of class k.
+
+    Examples:
+        >>> round(float(multiclass_mcc(MulticlassMatrix([[3.0, 1.0], [0.0, 4.0]]))), 4)
+        0.7746
+
+    Reference:
+        [Gorodkin, 2004](https://doi.org/10.1016/j.compbiolchem.2004.09.006)
+    """
+    share = _shares(matrix)
+    true, decided = share.true, share.decided
+    # 1 - sum t^2 as a sum of products, which keeps its digits where one class has nearly everything.
+    spread = square_root(ops.sum(true * (1 - true))) * square_root(ops.sum(decided * (1 - decided)))
+    return ratio(ops.sum(share.right) - ops.sum(true * decided), spread, share)
+
+
+@score(of="classes")
+def kappa(matrix: MulticlassMatrix, weights: str | None = None) -> Tensor:
+    """Agreement of true and decided class beyond chance, from below 0 to 1 (Cohen's kappa).
+
+    Formula: `1 - sum w_ij counts[i, j] / sum w_ij t_i p_j * s`, where the price w_ij of deciding class i as j is 1
+    (`weights=None`), |i - j| (`"linear"`) or (i - j)^2 (`"quadratic"`, for ordinal classes).
+
+    Examples:
+        >>> round(float(kappa(MulticlassMatrix([[3.0, 1.0, 0.0], [0.0, 4.0, 0.0], [0.0, 1.0, 3.0]]))), 4)
+        0.75
+        >>> round(float(kappa(MulticlassMatrix([[3.0, 1.0, 0.0], [0.0, 4.0, 0.0], [0.0, 1.0, 3.0]]), "quadratic")), 4)
+        0.8571
+
+    Reference:
+        [Cohen, 1968](https://doi.org/10.1037/h0026256)
+    """
+    share = _shares(matrix)
+    price = _prices(check_choice("weights", weights, (None, "linear", "quadratic")), share)
+    expected = ops.sum(price * share.true[:, None] * share.decided[None, :])
+    return ratio(expected - ops.sum(price * share.counts), expected, share)
+
+
+def _prices(weights: str | None, matrix: MulticlassMatrix) -> Tensor:
+    classes = matrix.counts.shape[-1]
+    distance = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes)))
+    power = {None: distance > 0, "linear": distance, "quadratic": distance**2}[weights]
+    # In units of the largest, so that sums keep the size of shares whatever the number of classes.
+    return ops.cast(power / max(power.max(), 1), matrix.counts.dtype)
+
+
+def _shares(matrix: MulticlassMatrix) -> MulticlassMatrix:
+    total = ops.stop_gradient(matrix.total)
+    return MulticlassMatrix(matrix.counts / ops.where(total > 0, total, 1.0))
