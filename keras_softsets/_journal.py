@@ -45,10 +45,6 @@ class Journal:
         arrays_entry: str | None = None,
     ) -> None:
         self._folder = None if folder is None else check_folder("backup_dir", folder)
-        if self._folder is not None and self._folder.exists() and not self._folder.is_dir():
-            raise ValueError(
-                f"`backup_dir` must be a folder, but there is a file of that name. Received: backup_dir={self.shown}"
-            )
         self._prefix = prefix
         self._start = f"{prefix}.{quote(key, safe='')}" if key else prefix
         self._entries = entries

@@ -235,7 +235,7 @@ def test_auto_mode_refuses_to_guess():
         ({"min_delta": float("nan")}, "Received: min_delta=nan"),
         ({"start_from_epoch": -1}, "`start_from_epoch` must be .* Received: start_from_epoch=-1"),
         ({"monitor": 1}, "`monitor` must be a name in the logs of `fit`. Received: monitor=1"),
-        ({"backup_dir": __file__}, "`backup_dir` must be a folder, but there is a file"),
+        ({"backup_dir": __file__}, "`backup_dir` must be a folder, but is a file"),
         ({"backup_dir": 1}, "`backup_dir` must be a local folder. Received: backup_dir=1"),
         ({"backup_dir": ""}, "`backup_dir` must be a local folder. Received: backup_dir=''"),
         ({"backup_dir": "gs://bucket/run"}, "Received: backup_dir='gs://bucket/run'"),

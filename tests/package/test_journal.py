@@ -238,7 +238,7 @@ def test_bfloat16_is_known_by_its_size(tmp_path):
 
 def test_a_file_in_place_of_the_folder(tmp_path):
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(ValueError, match=r"`backup_dir` must be a folder, but there is a file.*backup_dir='.*file'"):
+    with pytest.raises(ValueError, match=r"`backup_dir` must be a folder, but is a file.*backup_dir='.*file'"):
         journal(tmp_path / "file")
 
 
