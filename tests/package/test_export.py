@@ -142,6 +142,22 @@ def test_the_home_folder_is_found(tmp_path, monkeypatch):
     assert export_classifier(model, "~/models") == tmp_path / "models" / "1"
 
 
+class NeedsItsRows(keras.Model):
+    def call(self, inputs):
+        return keras.ops.sigmoid(
+            inputs + keras.ops.reshape(keras.ops.arange(inputs.shape[0], dtype="float32"), (-1, 1))
+        )
+
+
+def test_a_batch_size_that_nobody_declared_is_not_kept(tmp_path):
+    """A subclassed model was built with some batch, whose size means nothing."""
+    model = NeedsItsRows()
+    model(features(2, 1))
+    with pytest.raises((TypeError, ValueError), match="None"):
+        export_classifier(model, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
 class TwoArguments(keras.Model):
     def call(self, left, right):
         return keras.ops.sum(left + right, -1, keepdims=True)

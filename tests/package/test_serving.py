@@ -107,11 +107,11 @@ def test_the_written_fields_are_the_real_ones():
         }
 
 
-@pytest.mark.parametrize("rows", [1, 30, 40, 5_000, 700_000])  # lengths of one to four bytes
-def test_messages_of_all_lengths(messages, rows):
-    values = np.arange(rows, dtype="float32").reshape(-1, 1)
-    log = messages.PredictionLog.FromString(prediction_log("é" * 200, {"x": tf.constant(values)}))
-    assert log.predict_log.request.model_spec.name == "é" * 200
+@pytest.mark.parametrize("length", [1, 127, 128, 2**14 - 1, 2**14])  # around what one and two bytes can count
+def test_messages_of_all_lengths(messages, length):
+    values = np.arange(50 * length, dtype="float32").reshape(-1, 1)
+    log = messages.PredictionLog.FromString(prediction_log("é" + "a" * (length - 2), {"x": tf.constant(values)}))
+    assert len(log.predict_log.request.model_spec.name.encode()) == max(length, 2)
     np.testing.assert_array_equal(tf.make_ndarray(log.predict_log.request.inputs["x"]), values)
 
 
@@ -189,6 +189,9 @@ def test_warmup_finds_logits_that_layers_do_not_tell(tmp_path):
         export_classifier(keras.Model(x, scaled), tmp_path / "model", warmup=[[-0.5], [2.0]])
     with pytest.raises(ValueError, match="Received: outputs from nan to nan"):
         export_classifier(keras.Model(x, scaled), tmp_path / "model", warmup=[[0.1], [np.nan]])
+    for outside in (-0.01, 0.26):
+        with pytest.raises(ValueError, match=f"Received: outputs from {outside * 4:g} to"):
+            export_classifier(keras.Model(x, scaled), tmp_path / "model", warmup=[[outside]])
     assert not (tmp_path / "model").exists()
     export_classifier(keras.Model(x, scaled), tmp_path / "model", warmup=[[0.0], [0.25]])
     export_classifier(keras.Model(x, Dense(1)(x)), tmp_path / "model", warmup=[[-9.0], [9.0]], from_logits=True)
