@@ -87,7 +87,7 @@ class Journal:
         path = self._path(epoch, "json")
         if path.exists():  # `resume` has removed those of an earlier process
             raise ValueError(
-                "`backup_dir` must not be shared by two callbacks with the same monitor: give each a folder of its "
+                "`backup_dir` must not be shared by two callbacks that write the same files: give each a folder of its "
                 f"own. Received: backup_dir={self.shown}, where another one has written {path.name!r}"
             )
         if arrays is not None:  # first the arrays: a state must never refer to arrays that are not there
