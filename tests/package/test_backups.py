@@ -160,9 +160,7 @@ def test_a_renamed_state_of_another_monitor_is_refused(tmp_path):
 
 def test_the_same_monitor_twice_in_a_folder_is_refused(tmp_path):
     twice = [WindowedEarlyStopping(window=window, backup_dir=tmp_path) for window in (2, 5)]
-    with pytest.raises(
-        ValueError, match=r"must not be shared by two callbacks that write the same.*val_loss.1.json'"
-    ):
+    with pytest.raises(ValueError, match=r"must not be shared by two callbacks that write the same.*val_loss.1.json'"):
         small_fit(small_model(), *twice)
 
 
