@@ -45,4 +45,7 @@ def check_folder(name: str, path: str | bytes | os.PathLike[str]) -> pathlib.Pat
         raise ValueError(f"`{name}` must be a local folder. Received: {name}={path!r}") from None
     if not text or "://" in text:
         raise ValueError(f"`{name}` must be a local folder. Received: {name}={text!r}")
-    return pathlib.Path(text).expanduser()
+    folder = pathlib.Path(text).expanduser()
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"`{name}` must be a folder, but is a file. Received: {name}={text!r}")
+    return folder

@@ -1,24 +1,42 @@
 """Early stopping on a window of epochs, for monitors that jump from epoch to epoch."""
 
-import json
 import math
-import numbers
 import os
-import pathlib
 import statistics
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import IO, Any
+from collections.abc import Callable
+from typing import Any
 
 import keras
 import numpy as np
 
-from keras_softsets._checks import check_choice, check_number
+from keras_softsets._checks import check_choice, check_number, check_whole_number
+from keras_softsets._journal import Journal
+from keras_softsets._monitors import monitored_sign, monitored_value
 
 _STATISTICS: dict[str, Callable[[list[float]], float]] = {
     # Rational arithmetic, rounded once: with a float sum, a flat history would "improve" by rounding errors.
     "mean": statistics.mean,
     "median": statistics.median,
     "min": min,
+}
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is float and not math.isnan(value)
+
+
+def _is_epoch(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+_FILES = "windowed_early_stopping"
+_STATE: dict[str, Callable[[Any], bool]] = {  # what the files hold, and which values are possible
+    "monitor": lambda value: isinstance(value, str),
+    "sign": lambda value: value in (-1.0, 0.0, 1.0),
+    "values": lambda value: isinstance(value, list) and all(map(_is_number, value)),
+    "best": lambda value: value is None or _is_number(value),
+    "best_epoch": _is_epoch,
+    "stopped_epoch": _is_epoch,
 }
 
 
@@ -44,13 +62,13 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
     stopping = keras_softsets.WindowedEarlyStopping(monitor="val_soft_f1", mode="max")
     ```
 
-    To survive a kill, give it a `backup_dir` and list it *before* `keras.callbacks.BackupAndRestore`, which brings back
-    the model and the epoch. In that order a kill between the two costs nothing; in the other it would lose one
-    epoch's value, which is reported when training starts again. Give both the same folder: when training ends,
-    `BackupAndRestore` removes it with all that is in it, and a kill before that loses nothing either. In a folder of
-    its own the state is removed as soon as this callback has restored the best weights. Each file is written in one
-    step; `BackupAndRestore` (Keras 3.15) writes its own in place and needs `double_checkpoint=True` to survive a kill
-    in that moment.
+    To survive being killed, give it a `backup_dir` and list it *before* `keras.callbacks.BackupAndRestore`, which
+    brings back the model and the epoch. In that order, being killed between the two costs nothing; in the other it
+    would lose one epoch's value, which is reported when training starts again. Give both the same folder: when training
+    ends, `BackupAndRestore` removes it with all that is in it, and being killed before that loses nothing either. In a
+    folder of its own the state is removed as soon as this callback has restored the best weights. Callbacks with
+    different monitors can share a folder. Each file is written in one step; `BackupAndRestore` (Keras 3.15) writes its
+    own in place and needs `double_checkpoint=True` to survive being killed in that moment.
 
     Args:
         monitor: Name of the value to watch, as in the logs of `fit`. Defaults to `"val_loss"`.
@@ -73,7 +91,8 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
 
     Raises:
         ValueError: For a bad argument; and in `fit` when the monitor is missing, NaN (after restoring the best
-            weights) or not a single number, or when `backup_dir` does not belong to the epoch at which `fit` starts.
+            weights) or not a single number, or when what `backup_dir` holds is damaged, of another model or of another
+            epoch than the one at which `fit` starts.
 
     Examples:
         >>> model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, kernel_initializer="ones")])
@@ -101,15 +120,18 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
         verbose: int = 0,
     ) -> None:
         super().__init__()
+        if not isinstance(monitor, str) or not monitor:
+            raise ValueError(f"`monitor` must be a name in the logs of `fit`. Received: monitor={monitor!r}")
         self.monitor = monitor
-        self.window = _whole_number("window", window, at_least=1)
+        self.window = check_whole_number("window", window, 1)
         self.statistic = check_choice("statistic", statistic, tuple(_STATISTICS))
-        self.min_delta = check_number("min_delta", min_delta, 0.0, math.inf)
+        self.min_delta = check_number("min_delta", min_delta, 0.0)
         self.mode = check_choice("mode", mode, ("auto", "min", "max"))
         self.restore_best_weights = restore_best_weights
-        self.start_from_epoch = _whole_number("start_from_epoch", start_from_epoch, at_least=0)
+        self.start_from_epoch = check_whole_number("start_from_epoch", start_from_epoch, 0)
         self.verbose = verbose
-        self._states = _States(backup_dir)
+        self._journal = Journal(backup_dir, _FILES, monitor, entries=_STATE, arrays_entry="best_epoch")
+        self._journal_of_0_1 = Journal(backup_dir, _FILES, entries=_STATE, arrays_entry="best_epoch")
         self._reset()
 
     def _reset(self) -> None:
@@ -121,31 +143,35 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
         self._windowed: list[float] = []  # m(0), m(1), ... with the sign that makes lower better
         self._sign = 0.0  # +1 where lower is better, -1 where higher is; known at the end of the first epoch
         self._begun = False
+        self._resumed = False
+        self._over = False  # whether the training had ended when it was killed
         self._last_weights: list[np.ndarray] | None = None
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Forgets the previous training, so that an instance can be used again."""
         self._reset()
+        self._journal.take_over(self._journal_of_0_1, lambda state: state["monitor"] == self.monitor)
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Takes up the saved state: only the first epoch tells where `BackupAndRestore` has put the training."""
         if not self._begun:
-            if self._states.epochs():
-                self._load(epoch)
+            self._begun = True
+            if self._journal.epochs():
+                self._resume(epoch)
             else:
-                self._save(epoch)  # from now on, a state that is missing has been lost
-            if self.stopped_epoch:
-                # Killed after the last epoch but before the end of `fit`. Keras 3 cannot end before it begins: it
-                # runs one more batch, whose effect `on_train_end` takes back.
-                self._last_weights = self.model.get_weights()
-                self.model.stop_training = True
-        self._begun = True
+                self._start(epoch)
+
+    def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Notices that this or another callback had stopped the training before it was killed."""
+        if self._resumed and self.model.stop_training:
+            self._over = True
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Records the epoch's value and stops the training if the window brought nothing."""
-        value = self._monitored(epoch, logs or {})
+        value = monitored_value(self.monitor, epoch, logs or {})
+        self._sign = self._sign or monitored_sign(self.monitor, self.mode, self.model)
         improved = False
-        if epoch >= self.start_from_epoch and not self.stopped_epoch:
+        if epoch >= self.start_from_epoch and not (self._over or self.stopped_epoch):
             self._raise_if_nan(epoch, value)
             improved = self._record(epoch, value)
             if self._window_brought_nothing():
@@ -156,50 +182,13 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Restores the best weights and removes the backup."""
         last = (self.params or {}).get("epochs")
-        if not self._begun and last in self._states.epochs():  # killed after the last of all epochs
+        if not self._begun and last in self._journal.epochs():  # killed after the last of all epochs
             self._load(last)
         if self.stopped_epoch and self.verbose:
             print(f"Epoch {self.stopped_epoch + 1}: early stopping, {self.window} epochs brought no improvement.")
         self._restore()
-        if not self._states.shared():
-            self._states.delete()
-
-    def _monitored(self, epoch: int, logs: dict[str, Any]) -> float:
-        if self.monitor not in logs:
-            raise ValueError(
-                f"`monitor` must be in the logs of each epoch (`val_...` needs validation data and validation_freq=1), "
-                f"but epoch {epoch + 1} has only {sorted(logs)}. Received: monitor={self.monitor!r}"
-            )
-        value = np.asarray(logs[self.monitor])
-        if value.size != 1:
-            raise ValueError(
-                f"`monitor` must be a single number, but epoch {epoch + 1} has one of shape {value.shape}; use a "
-                f"metric with an average. Received: monitor={self.monitor!r}"
-            )
-        self._sign = self._sign or self._direction()
-        return float(value.item())
-
-    def _direction(self) -> float:
-        """Returns +1 where lower is better and -1 where higher is, as Keras's callbacks find it."""
-        if self.mode != "auto":
-            return 1.0 if self.mode == "min" else -1.0
-        name = self.monitor.removeprefix("val_")
-        if name == "loss" or name.endswith("_loss"):
-            return 1.0
-        for metric in self._metrics():
-            # Keras 3 has no public name for it. Without the attribute we ask, as Keras's own EarlyStopping does.
-            direction = getattr(metric, "_direction", None)
-            if metric.name == name and direction in ("up", "down"):
-                return 1.0 if direction == "down" else -1.0
-        raise ValueError(
-            f"`mode` must be 'min' or 'max' for a monitor that is no loss and does not know its direction. "
-            f"Received: mode='auto', monitor={self.monitor!r}"
-        )
-
-    def _metrics(self) -> Iterator[Any]:
-        for metric in self.model.metrics:
-            yield metric
-            yield from getattr(metric, "metrics", ())  # Keras 3 keeps those of `compile` in a container
+        if not self._journal.shared():
+            self._journal.delete()
 
     def _raise_if_nan(self, epoch: int, value: float) -> None:
         if math.isnan(value):
@@ -247,10 +236,28 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
             "best_epoch": self.best_epoch,
             "stopped_epoch": self.stopped_epoch,
         }
-        self._states.save(next_epoch, state, self.best_weights if improved else None)
+        self._journal.save(next_epoch, state, self.best_weights if improved else None)
+
+    def _start(self, epoch: int) -> None:
+        if self._journal.epochs_of_others() - {epoch}:  # the state before this epoch is of one that has just started
+            raise ValueError(
+                "`backup_dir` must hold a state of the same monitor, but holds only those of others: resume with the "
+                "monitors that the training began with, or use another folder. "
+                f"Received: monitor={self.monitor!r}, backup_dir={self._journal.shown}"
+            )
+        self._save(epoch)  # from now on, a state that is missing has been lost
+
+    def _resume(self, epoch: int) -> None:
+        self._load(epoch)
+        self._resumed = True
+        if self.stopped_epoch:
+            # Killed after the last epoch but before the end of `fit`. Keras 3 cannot end before it begins: it runs one
+            # more batch, whose effect `on_train_end` takes back.
+            self._last_weights = self.model.get_weights()
+            self.model.stop_training = True
 
     def _load(self, next_epoch: int) -> None:
-        state = self._states.load(next_epoch)
+        state = self._journal.resume(next_epoch)
         if state["monitor"] != self.monitor:
             raise ValueError(
                 f"`backup_dir` must hold the state of the same monitor, but holds {state['monitor']!r}. "
@@ -261,82 +268,4 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
             self._append(value)
         self.best, self.best_epoch, self.stopped_epoch = state["best"], state["best_epoch"], state["stopped_epoch"]
         if self.restore_best_weights and self.best is not None:
-            self.best_weights = self._states.load_weights(self.best_epoch, like=self.model.get_weights())
-
-
-class _States:
-    """The callback's files: the states before the last two epochs, and the best weights that these speak of.
-
-    Two, because a kill can come between this callback's write and `BackupAndRestore`'s; training then goes on one epoch
-    earlier. Every file appears under its name by a rename, so that a kill leaves the old one or the new one.
-    """
-
-    def __init__(self, folder: str | os.PathLike[str] | None) -> None:
-        if folder is not None and (not os.fspath(folder) or "://" in os.fspath(folder)):
-            raise ValueError(f"`backup_dir` must be a local folder. Received: backup_dir={os.fspath(folder)!r}")
-        self._folder = None if folder is None else pathlib.Path(folder)
-
-    def _paths(self, epoch: int | str, kind: str) -> list[pathlib.Path]:
-        return [] if self._folder is None else list(self._folder.glob(_name(epoch, kind)))
-
-    def epochs(self) -> list[int]:
-        """Returns the epochs before which a state was saved."""
-        return sorted(int(path.suffixes[0][1:]) for path in self._paths("*", "json"))
-
-    def shared(self) -> bool:
-        """Returns whether `BackupAndRestore` has its backup in the folder, which it will remove."""
-        return self._folder is not None and (self._folder / "training_metadata.json").exists()
-
-    def save(self, epoch: int, state: dict[str, Any], weights: Sequence[np.ndarray] | None) -> None:
-        """Saves the state before an epoch, and the weights if they are new; drops what is no longer needed."""
-        if self._folder is None:
-            return
-        self._folder.mkdir(parents=True, exist_ok=True)
-        if weights is not None:  # first the weights: a state must never speak of weights that are not there
-            _write(self._folder / _name(state["best_epoch"], "npz"), lambda file: np.savez(file, *weights))
-        _write(self._folder / _name(epoch, "json"), lambda file: file.write(json.dumps(state).encode()))
-        kept = [e for e in self.epochs() if e in (epoch - 1, epoch)]
-        used = {_name(e, "json") for e in kept} | {_name(self.load(e)["best_epoch"], "npz") for e in kept}
-        self.delete(keep=used)
-
-    def load(self, epoch: int) -> dict[str, Any]:
-        """Returns the state before an epoch."""
-        for path in self._paths(epoch, "json"):
-            return json.loads(path.read_text())
-        raise ValueError(
-            f"`backup_dir` must hold the state before epoch {epoch + 1}, where training starts, but holds those before "
-            f"epochs {[e + 1 for e in self.epochs()]}: list the callback before `BackupAndRestore`, or remove what an "
-            f"earlier training left. Received: backup_dir={str(self._folder)!r}"
-        )
-
-    def load_weights(self, epoch: int, like: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Returns the weights of an epoch; `like` has their dtypes, because NumPy's files do not know bfloat16."""
-        with np.load(pathlib.Path(self._folder or "") / _name(epoch, "npz")) as file:
-            return [file[f"arr_{i}"].view(weight.dtype) for i, weight in enumerate(like)]
-
-    def delete(self, keep: Collection[str] = ()) -> None:
-        """Removes the callback's own files, and the folder if nothing is left in it."""
-        for path in self._paths("*", "*"):
-            if path.name not in keep:
-                path.unlink(missing_ok=True)
-        if self._folder is not None and self._folder.is_dir() and not any(self._folder.iterdir()):
-            self._folder.rmdir()
-
-
-def _name(epoch: int | str, kind: str) -> str:
-    return f"windowed_early_stopping.{epoch}.{kind}"
-
-
-def _write(path: pathlib.Path, write: Callable[[IO[bytes]], object]) -> None:
-    temporary = path.with_suffix(path.suffix + ".tmp")
-    with temporary.open("wb") as file:
-        write(file)
-        file.flush()
-        os.fsync(file.fileno())  # the machine may be taken away, not only the process
-    os.replace(temporary, path)
-
-
-def _whole_number(name: str, value: int, at_least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < at_least:
-        raise ValueError(f"`{name}` must be a whole number of at least {at_least}. Received: {name}={value!r}")
-    return int(value)
+            self.best_weights = self._journal.arrays(state, like=self.model.get_weights())

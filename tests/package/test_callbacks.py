@@ -1,55 +1,15 @@
-"""WindowedEarlyStopping: made-up histories, Keras's own EarlyStopping, and trainings that are killed."""
+"""WindowedEarlyStopping: made-up histories, its definition and Keras's own EarlyStopping."""
 
-import contextlib
 import doctest
-import json
-import os
-import pathlib
 import statistics
-import subprocess
-import sys
 
 import keras
 import numpy as np
 import pytest
+from small_trainings import FakeModel, play, small_fit, small_model
 
 from keras_softsets import callbacks, losses, metrics
 from keras_softsets.callbacks import WindowedEarlyStopping
-
-SCRIPT = pathlib.Path(__file__).parents[1] / "scripts" / "train_killed.py"
-
-
-class FakeModel:
-    """What a callback sees of a model; its weights are the number of the epoch."""
-
-    metrics = ()
-
-    def __init__(self):
-        self.stop_training = False
-        self.weights = [np.array(-1.0)]
-
-    def get_weights(self):
-        return [w.copy() for w in self.weights]
-
-    def set_weights(self, weights):
-        self.weights = weights
-
-
-def play(callback, history, name="val_loss", start=0):
-    """Feeds a history to a callback as `fit` would, and returns the model with its final weights."""
-    model = FakeModel()
-    callback.set_model(model)
-    callback.set_params({"epochs": start + len(history)})
-    callback.on_train_begin()
-    for epoch, value in enumerate(history, start):
-        callback.on_epoch_begin(epoch)
-        model.weights = [np.array(float(epoch))]
-        callback.on_epoch_end(epoch, {"loss": 0.0, name: value})
-        if model.stop_training:
-            break
-    callback.on_train_end()
-    return model
-
 
 STEPS = [9.0, 5.0, 6.0, 4.0, 8.0, 6.0, 6.0, 3.0, 7.0, 9.0, 9.0, 9.0]
 # window 3, mode "min":  e      0  1  2     3  4  5  6     7  8     9     10    11
@@ -126,20 +86,6 @@ def test_statistic_min_is_keras_early_stopping(mode):
         assert model.stop_training == expected.stop_training
         for name in ("stopped_epoch", "best_epoch", "best"):
             assert getattr(ours, name) == getattr(theirs, name)
-
-
-def small_model(dtype=None, metrics=()):
-    keras.utils.set_random_seed(1)
-    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, "sigmoid", dtype=dtype)])
-    model.compile(keras.optimizers.SGD(1.5), "binary_crossentropy", metrics=list(metrics))
-    return model
-
-
-def small_fit(model, *callback_list, epochs=30, **arguments):
-    rng = np.random.default_rng(5)
-    x, y = rng.normal(size=(24, 2)).astype("float32"), rng.integers(0, 2, (24, 1)).astype("float32")
-    data = {"validation_data": (x[16:], y[16:]), "shuffle": False, "batch_size": 8, "verbose": 0}
-    return model.fit(x[:16], y[:16], epochs=epochs, callbacks=list(callback_list), **{**data, **arguments})
 
 
 @pytest.mark.parametrize("epochs", [2, 30])  # ended by the number of epochs, and early
@@ -234,6 +180,9 @@ def test_auto_mode_refuses_to_guess():
         ({"min_delta": -0.1}, "`min_delta` must be .* Received: min_delta=-0.1"),
         ({"min_delta": float("nan")}, "Received: min_delta=nan"),
         ({"start_from_epoch": -1}, "`start_from_epoch` must be .* Received: start_from_epoch=-1"),
+        ({"monitor": 1}, "`monitor` must be a name in the logs of `fit`. Received: monitor=1"),
+        ({"backup_dir": __file__}, "`backup_dir` must be a folder, but is a file"),
+        ({"backup_dir": 1}, "`backup_dir` must be a local folder. Received: backup_dir=1"),
         ({"backup_dir": ""}, "`backup_dir` must be a local folder. Received: backup_dir=''"),
         ({"backup_dir": "gs://bucket/run"}, "Received: backup_dir='gs://bucket/run'"),
     ],
@@ -280,153 +229,6 @@ def test_verbose_tells_what_happened(capsys):
         "Epoch 3: early stopping, 2 epochs brought no improvement.",
         "Restoring the weights of the best epoch: 1.",
     ]
-
-
-def test_killed_training_ends_as_if_it_had_not_been_killed(tmp_path):
-    kills = [
-        "0:writing",
-        "0:before/epoch_begin",
-        "0:before/epoch_end",
-        "1:between/epoch_end",
-        "2:after/epoch_end",
-        "3:after/batch",
-        "5:writing",  # the best weights
-        "5:between/epoch_end",  # a new best that BackupAndRestore has not seen
-        "6:between/epoch_end",
-        "6:writing",
-        "8:before/epoch_begin",
-        "9:between/epoch_end",  # after the decision to stop
-        "9:after/epoch_end",
-        "-1:before/train_end",
-    ]
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    command = [sys.executable, str(SCRIPT), str(tmp_path), *kills]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    whole, killed = json.loads(done.stdout.splitlines()[-1])
-    assert killed == whole  # epochs, value, weights to the last bit, and nothing left behind
-    assert (whole["stopped_epoch"], whole["best_epoch"]) == (9, 5)  # else the kills have missed their points
-    assert whole["left_behind"] == []
-
-
-class Interrupt(keras.callbacks.Callback):
-    """Ends `fit` without `on_train_end`, as a kill does, but cheaper."""
-
-    def __init__(self, epoch):
-        super().__init__()
-        self.epoch = epoch
-
-    def on_epoch_end(self, epoch, logs=None):
-        if epoch == self.epoch:
-            raise KeyboardInterrupt
-
-
-def interrupted_fit(tmp_path, epoch, make_model=small_model, epochs=30, **arguments):
-    """Interrupts a training after an epoch and completes it with a new model and new callbacks, in one folder."""
-    for interrupts in ([Interrupt(epoch)], []):
-        model = make_model()
-        callback = WindowedEarlyStopping(backup_dir=tmp_path / "b", **arguments)
-        try:
-            small_fit(model, callback, keras.callbacks.BackupAndRestore(tmp_path / "b"), *interrupts, epochs=epochs)
-        except KeyboardInterrupt:
-            continue
-    return model, callback
-
-
-@pytest.mark.parametrize("restore", [True, False])
-def test_interrupted_after_the_decision_to_stop(tmp_path, restore):
-    whole = small_model()
-    expected = WindowedEarlyStopping(window=3, restore_best_weights=restore)
-    small_fit(whole, expected)
-    assert expected.stopped_epoch > expected.best_epoch
-    model, callback = interrupted_fit(tmp_path, expected.stopped_epoch, window=3, restore_best_weights=restore)
-    assert (callback.stopped_epoch, callback.best) == (expected.stopped_epoch, expected.best)
-    assert model.history.epoch == [expected.stopped_epoch + 1]  # Keras must begin one, but there is no second
-    np.testing.assert_array_equal(model.get_weights()[0], whole.get_weights()[0])
-    assert not (tmp_path / "b").exists()
-
-
-class InterruptAtTheEnd(keras.callbacks.Callback):
-    def on_train_end(self, logs=None):
-        raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize("window", [3, 20])  # stopped early, or after all epochs
-def test_interrupted_between_the_ends_of_both_callbacks(tmp_path, window):
-    whole = small_model()
-    expected = WindowedEarlyStopping(window=window)
-    small_fit(whole, expected, epochs=12)
-    for interrupts in ([InterruptAtTheEnd()], []):
-        model, callback = small_model(), WindowedEarlyStopping(window=window, backup_dir=tmp_path / "b")
-        backup = keras.callbacks.BackupAndRestore(tmp_path / "b", double_checkpoint=True)
-        with contextlib.suppress(KeyboardInterrupt):
-            small_fit(model, callback, *interrupts, backup, epochs=12)
-    state = [(c.stopped_epoch, c.best_epoch, c.best) for c in (callback, expected)]
-    assert state[0] == state[1]
-    np.testing.assert_array_equal(model.get_weights()[0], whole.get_weights()[0])
-    assert not (tmp_path / "b").exists()
-
-
-def test_interrupted_after_the_last_epoch(tmp_path):
-    whole = small_model()
-    expected = WindowedEarlyStopping(window=20)
-    small_fit(whole, expected, epochs=6)
-    assert expected.best_epoch < 5
-    model, callback = interrupted_fit(tmp_path, 5, window=20, epochs=6)
-    assert (callback.best_epoch, callback.best) == (expected.best_epoch, expected.best)
-    np.testing.assert_array_equal(model.get_weights()[0], whole.get_weights()[0])
-
-
-def test_bfloat16_weights_survive(tmp_path):
-    whole = small_model("bfloat16")
-    expected = WindowedEarlyStopping(window=3)
-    small_fit(whole, expected)
-    late = expected.stopped_epoch - 1
-    assert expected.best_epoch < late  # so that the best weights come out of the file
-    model, callback = interrupted_fit(tmp_path, late, lambda: small_model("bfloat16"), window=3)
-    assert callback.best == expected.best
-    np.testing.assert_array_equal(model.get_weights()[0].astype("float32"), whole.get_weights()[0].astype("float32"))
-
-
-def test_files_of_old_epochs_are_removed(tmp_path):
-    callback = WindowedEarlyStopping(window=9, backup_dir=tmp_path)
-    callback.set_model(FakeModel())
-    callback.on_train_begin()
-    callback.on_epoch_begin(0)
-    for epoch, value in enumerate([3.0, 2.0, 4.0, 1.0, 5.0]):
-        callback.on_epoch_end(epoch, {"val_loss": value})
-    names = {path.name.removeprefix("windowed_early_stopping.") for path in tmp_path.iterdir()}
-    assert names == {"4.json", "5.json", "3.npz"}
-
-
-def test_a_lost_state_is_reported(tmp_path):
-    callback = WindowedEarlyStopping(backup_dir=tmp_path)
-    callback.set_model(FakeModel())
-    callback.on_train_begin()
-    callback.on_epoch_begin(0)  # then killed after BackupAndRestore has saved epoch 0, but before this callback has
-    again = WindowedEarlyStopping(backup_dir=tmp_path)
-    again.set_model(FakeModel())
-    again.on_train_begin()
-    with pytest.raises(ValueError, match=r"before epoch 2, where training starts, but holds those before epochs \[1\]"):
-        again.on_epoch_begin(1)
-
-
-def test_a_state_of_another_monitor_is_refused(tmp_path):
-    for monitor, raises in (("val_loss", False), ("loss", True)):
-        callback = WindowedEarlyStopping(monitor, backup_dir=tmp_path)
-        callback.set_model(FakeModel())
-        callback.on_train_begin()
-        if raises:
-            with pytest.raises(ValueError, match=r"same monitor, but holds 'val_loss'. Received: monitor='loss'"):
-                callback.on_epoch_begin(0)
-        else:
-            callback.on_epoch_begin(0)
-
-
-def test_other_files_in_the_folder_are_left_alone(tmp_path):
-    (tmp_path / "notes.txt").write_text("mine")
-    play(WindowedEarlyStopping(window=2, backup_dir=tmp_path), [1.0, 2.0, 3.0])
-    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
 def test_docstring_examples():

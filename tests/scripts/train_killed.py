@@ -1,7 +1,7 @@
-"""Trains a small model undisturbed, and once more with a child process for each planned kill and one for the rest.
+"""Trains a small model undisturbed, and once more in child processes that are killed, with one more for the rest.
 
 Usage: python train_killed.py FOLDER EPOCH:POINT EPOCH:POINT ...; prints the results of both trainings as JSON.
-A child that reaches its kill dies from SIGKILL, nothing softer; the next one starts from the files that it left.
+A child that reaches its point dies from SIGKILL, nothing softer; the next one starts from the files that it left.
 The parent has imported Keras but never run it, so that a child starts in a moment.
 """
 
@@ -22,7 +22,7 @@ def die():
 
 
 def die_half_written(descriptor):
-    """Stands in for `os.fsync`: cuts the file in half, as if the kill had come in the middle of writing it."""
+    """Replaces `os.fsync`: cuts the file in half, as if the process had been killed in the middle of writing it."""
     os.ftruncate(descriptor, os.fstat(descriptor).st_size // 2)
     die()
 
@@ -61,11 +61,11 @@ class KillWhileWriting(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch, logs=None):
         if epoch == self.at_epoch:
-            callbacks.os.fsync = die_half_written
+            os.fsync = die_half_written
 
 
 def killers(plan):
-    """Returns the callbacks before, between and after the two under test."""
+    """Returns the callbacks before, between and after those under test."""
     epoch, point = plan.split(":")
     if point == "writing":
         return [KillWhileWriting(int(epoch))], [], []
@@ -82,11 +82,15 @@ def train(folder, plan):
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(8, "tanh"), keras.layers.Dense(1, "sigmoid")])
     model.compile(keras.optimizers.Adam(0.1), "binary_crossentropy")
     stopping = callbacks.WindowedEarlyStopping(window=4, backup_dir=folder / "stopping")
+    watching = callbacks.WindowedEarlyStopping(
+        "loss", window=30, restore_best_weights=False, backup_dir=folder / "stopping"
+    )
     before, between, after = killers(plan) if plan else ([], [], [])
     backup = keras.callbacks.BackupAndRestore(folder / "model")
-    order = [*before, stopping, *between, backup, *after]
+    order = [*before, watching, stopping, *between, backup, *after]
     model.fit(x[:32], y[:32], 16, 40, 0, order, validation_data=(x[32:], y[32:]), shuffle=False)
     result = {name: getattr(stopping, name) for name in ("stopped_epoch", "best_epoch", "best")}
+    result["watched"] = [watching.best_epoch, watching.best]
     result["weights"] = [w.ravel().tolist() for w in model.get_weights()]
     result["left_behind"] = sorted(path.name for path in folder.rglob("*"))
     return result
