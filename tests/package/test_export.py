@@ -23,7 +23,7 @@ from exported_models import (
     stateful,
 )
 
-from keras_softsets import export
+from keras_softsets.export import _export as export
 from keras_softsets.export import export_classifier
 
 

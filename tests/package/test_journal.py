@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from keras_softsets._journal import Journal
+from keras_softsets.callbacks._journal import Journal
 
 ENTRIES = {"name": lambda value: isinstance(value, str), "best": lambda value: type(value) is int}
 ARRAYS = [np.arange(6, dtype="float32").reshape(2, 3), np.array(7, "int64")]

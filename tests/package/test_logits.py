@@ -3,8 +3,8 @@
 import keras
 import pytest
 
-from keras_softsets._logits import linear_head
 from keras_softsets.export import export_classifier
+from keras_softsets.export._logits import linear_head
 
 L = keras.layers
 

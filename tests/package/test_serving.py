@@ -11,8 +11,8 @@ import tensorflow as tf
 from exported_models import Dense, as_the_model_takes_them, fresh_answer, functional, served
 from tensorflow.core.protobuf import saved_model_pb2
 
-from keras_softsets._warmup import prediction_log
 from keras_softsets.export import export_classifier
+from keras_softsets.export._warmup import prediction_log
 
 KINDS = [
     "functional",

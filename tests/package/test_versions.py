@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 from exported_models import functional, run_script, served
 
-from keras_softsets import _versions, export
-from keras_softsets.export import export_classifier
+from keras_softsets.export import _export as export
+from keras_softsets.export import _versions, export_classifier
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_softsets import export
+from keras_softsets.export import _export as export
 
 CHILDREN, EXPORTS = 3, 3
 

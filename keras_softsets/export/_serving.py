@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_softsets._signature import Inputs
+from keras_softsets.export._signature import Inputs
 
 
 def label(probability: tf.Tensor, threshold: np.ndarray) -> tf.Tensor:

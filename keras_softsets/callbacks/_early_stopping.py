@@ -10,8 +10,8 @@ import keras
 import numpy as np
 
 from keras_softsets._checks import check_choice, check_number, check_whole_number
-from keras_softsets._journal import Journal
-from keras_softsets._monitors import monitored_sign, monitored_value
+from keras_softsets.callbacks._journal import Journal
+from keras_softsets.callbacks._monitors import monitored_sign, monitored_value
 
 _STATISTICS: dict[str, Callable[[list[float]], float]] = {
     # Rational arithmetic, rounded once: with a float sum, a flat history would "improve" by rounding errors.

@@ -10,11 +10,11 @@ import tensorflow as tf
 from numpy.typing import ArrayLike
 
 from keras_softsets._checks import check_folder
-from keras_softsets._logits import linear_head
-from keras_softsets._serving import check_probabilities, check_threshold, is_stateful, trace
-from keras_softsets._signature import Inputs, inputs_of
-from keras_softsets._versions import check_version, flush, publish
-from keras_softsets._warmup import write_warmup
+from keras_softsets.export._logits import linear_head
+from keras_softsets.export._serving import check_probabilities, check_threshold, is_stateful, trace
+from keras_softsets.export._signature import Inputs, inputs_of
+from keras_softsets.export._versions import check_version, flush, publish
+from keras_softsets.export._warmup import write_warmup
 
 
 def export_classifier(
