@@ -1,6 +1,5 @@
 """`load` as users see it, on generated and on made-up data."""
 
-import doctest
 import functools
 import sys
 
@@ -11,7 +10,6 @@ import tensorflow as tf
 from raw_files import MADE_UP, cifar10_batches, expect_made_up
 
 from keras_softsets import datasets, models
-from keras_softsets.datasets import _load
 from keras_softsets.datasets._splits import stratified_indices
 from keras_softsets.datasets.builders import BUILDERS
 from keras_softsets.datasets.sets import synthetic
@@ -32,11 +30,6 @@ def made_up_cifar10(tmp_path, monkeypatch):
     expect_made_up(monkeypatch, "cifar10_frog")
     MADE_UP["cifar10_frog"].write(tmp_path)
     return functools.partial(datasets.load, "cifar10_frog", raw_dir=tmp_path, data_dir=tmp_path / "prepared")
-
-
-def test_documented_examples_hold(load):
-    results = doctest.testmod(_load, extraglobs={"load": load})
-    assert (results.attempted, results.failed) == (3, 0)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """WindowedEarlyStopping: made-up histories, its definition and Keras's own EarlyStopping."""
 
-import doctest
 import statistics
 
 import keras
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 from small_trainings import FakeModel, play, small_fit, small_model
 
-from keras_softsets import callbacks, losses, metrics
+from keras_softsets import losses, metrics
 from keras_softsets.callbacks import WindowedEarlyStopping
 
 STEPS = [9.0, 5.0, 6.0, 4.0, 8.0, 6.0, 6.0, 3.0, 7.0, 9.0, 9.0, 9.0]
@@ -229,9 +228,3 @@ def test_verbose_tells_what_happened(capsys):
         "Epoch 3: early stopping, 2 epochs brought no improvement.",
         "Restoring the weights of the best epoch: 1.",
     ]
-
-
-def test_docstring_examples():
-    results = doctest.testmod(callbacks)
-    assert results.attempted > 0
-    assert results.failed == 0

@@ -1,6 +1,5 @@
 """export_classifier: the same numbers and labels outside Keras, for models of all kinds."""
 
-import doctest
 import os
 import pathlib
 import re
@@ -23,7 +22,6 @@ from exported_models import (
     stateful,
 )
 
-from keras_softsets.export import _export as export
 from keras_softsets.export import export_classifier
 
 
@@ -225,9 +223,3 @@ def test_a_stateful_model_remembers_as_in_keras(tmp_path):
         np.testing.assert_allclose(serve(x=tf.constant(inputs["x"]))["probability"], expected, rtol=0, atol=1e-6)
     with pytest.raises(ValueError, match=r"`warmup` must be None for a model with stateful layers"):
         export_classifier(model, tmp_path, warmup=inputs["x"])
-
-
-def test_docstring_examples():
-    results = doctest.testmod(export)
-    assert results.attempted > 0
-    assert results.failed == 0

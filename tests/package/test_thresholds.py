@@ -1,6 +1,5 @@
 """tune_threshold: equal to brute force, for every score, with ties, weights, one class and every float type."""
 
-import doctest
 import warnings
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 from keras import ops
 from sklearn import metrics as sklearn_metrics
 
-from keras_softsets import scores, thresholds
+from keras_softsets import scores
 from keras_softsets.confusion import ConfusionMatrix, confusion_matrix
 from keras_softsets.thresholds import TunedThreshold, tune_threshold
 
@@ -230,9 +229,3 @@ def test_result_is_a_named_tuple():
     assert isinstance(tuned, TunedThreshold)
     assert (tuned.threshold, tuned.score) == (threshold, score)
     assert tune_threshold([0, 1], [0.25, 0.75], curve=True)._fields == ("threshold", "score", "curve")
-
-
-def test_docstring_examples():
-    results = doctest.testmod(thresholds)
-    assert results.attempted > 0
-    assert results.failed == 0
