@@ -53,4 +53,5 @@ def _end_of_ties(last: Tensor) -> Tensor:
     """The row in which the equal probabilities of each row end."""
     rows = ops.cast(ops.arange(ops.shape(last)[0])[:, None], "int32")
     ends = ops.where(last, rows, np.iinfo("int32").max)
-    return ops.associative_scan(ops.minimum, ends, reverse=True, axis=0)
+    # Inside a graph the scan forgets the shape.
+    return ops.reshape(ops.associative_scan(ops.minimum, ends, reverse=True, axis=0), ops.shape(last))

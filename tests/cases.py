@@ -3,12 +3,18 @@
 import numpy as np
 from sklearn import metrics as sk
 
-from keras_softsets import LinearHeaviside, SigmoidHeaviside, TabulatedHeaviside
+from keras_softsets import LinearHeaviside, SigmoidHeaviside, TabulatedHeaviside, scores
 from keras_softsets.losses import PAPER_THRESHOLDS, NamedLoss
 from keras_softsets.metrics import NamedMetric
 
-LOSSES = sorted(NamedLoss.__subclasses__(), key=lambda loss: loss.__name__)
-METRICS = sorted(NamedMetric.__subclasses__(), key=lambda metric: metric.__name__)
+
+def _named(base, of):
+    named = [kind for kind in base.__subclasses__() if scores.get(kind.score_name).of == of]
+    return sorted(named, key=lambda kind: kind.__name__)
+
+
+LOSSES, CLASS_LOSSES = (_named(NamedLoss, of) for of in ("cells", "classes"))
+METRICS, CLASS_METRICS = (_named(NamedMetric, of) for of in ("cells", "classes"))
 NINE = PAPER_THRESHOLDS
 SOFT = {
     "linear": LinearHeaviside(),

@@ -92,6 +92,8 @@ class Score:
         return ops.cast(value, dtype)
 
     def _named(self, *args: Any, **parameters: Any) -> dict[str, Any]:
+        if not args and not parameters:
+            return {}
         names = list(inspect.signature(self.function).parameters)[1:]
         unknown = [name for name in parameters if name not in names]
         close = difflib.get_close_matches(unknown[0], (*names, *RESERVED), 1) if unknown else []
@@ -164,9 +166,9 @@ def _home(function: Callable[..., Tensor]) -> tuple[str, str]:
     return function.__module__, function.__qualname__
 
 
-def names() -> list[str]:
-    """Returns the names of all registered scores."""
-    return sorted(_REGISTRY)
+def names(of: str | None = None) -> list[str]:
+    """Returns the names of all registered scores, or of those of `"cells"` or of `"classes"`."""
+    return sorted(name for name, score in _REGISTRY.items() if of in (None, score.of))
 
 
 def get(identifier: str | Score | Callable[..., Tensor], **parameters: Any) -> Score:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import reference
 import tensorflow as tf
+from cases import NINE
 
 from keras_softsets import LinearHeaviside, TabulatedHeaviside, confusion_matrix
 
-NINE = tuple(k / 10 for k in range(1, 10))
 WIDE = (0.01, 0.05, 0.123, 0.5, 0.77, 0.95, 0.99)
 
 
@@ -175,9 +175,8 @@ def test_inside_a_graph_with_unknown_shapes(rng):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (dict(y_true=[0, 1, 2], y_pred=np.ones((3, 4)) / 4), "y_true"),
-        (dict(y_true=[0, 1, 1], y_pred=np.ones((3, 4)) / 4), "one_hot(y_true, 4)"),
-        (dict(y_true=[[0], [1], [1]], y_pred=np.ones((3, 4)) / 4), "one_hot(y_true, 4)"),
+        (dict(y_true=[0, 1, 4], y_pred=np.ones((3, 4)) / 4), "whole numbers from 0 to 3"),
+        (dict(y_true=[[0], [1], [0.5]], y_pred=np.ones((3, 4)) / 4), "Received: 0.5"),
         (dict(y_true=np.zeros((3, 2)), y_pred=np.zeros((3, 4))), "y_true.shape=(3, 2), y_pred.shape=(3, 4)"),
         (dict(y_true=[0, 1], y_pred=[0.1, 0.2, 0.3]), "y_true.shape=(2,), y_pred.shape=(3,)"),
         (dict(y_true=[0], y_pred=[0.1, 0.2, 0.3]), "y_true.shape=(1,)"),

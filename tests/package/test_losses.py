@@ -5,13 +5,11 @@ import numpy as np
 import pytest
 import reference
 import tensorflow as tf
+from cases import CLASS_LOSSES, LOSSES, NINE
 
 import keras_softsets
 from keras_softsets import LinearHeaviside, SoftF1, SoftFBeta, SoftSetLoss, SoftTversky, TabulatedHeaviside
-from keras_softsets.losses import PAPER_THRESHOLDS, NamedLoss
 
-NAMED = sorted(NamedLoss.__subclasses__(), key=lambda loss: loss.__name__)
-NINE = PAPER_THRESHOLDS
 H = {"linear": (LinearHeaviside(0.2), lambda p, t: reference.linear(p, t, 0.2))}
 H["sigmoid"] = ("sigmoid", reference.sigmoid)
 
@@ -25,12 +23,13 @@ def value_and_gradient(loss, y, p, w=None):
 
 
 def test_every_named_loss_is_public():
-    assert len(NAMED) == 13
-    for loss in NAMED:
+    assert len(LOSSES) == 13
+    assert len(CLASS_LOSSES) == 2
+    for loss in (*LOSSES, *CLASS_LOSSES):
         assert getattr(keras_softsets, loss.__name__) is loss
 
 
-@pytest.mark.parametrize("loss", NAMED, ids=lambda loss: loss.__name__)
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.__name__)
 @pytest.mark.parametrize("heaviside", H)
 @pytest.mark.parametrize("thresholds", [(0.5,), (0.07,), (0.2, 0.55, 0.93)], ids=str)
 def test_values_and_gradients_are_the_papers(loss, heaviside, thresholds, rng):
@@ -73,7 +72,7 @@ def test_the_table_follows_its_base(rng):
     assert np.corrcoef(gradient, table_gradient)[0, 1] > 0.999
 
 
-@pytest.mark.parametrize("loss", NAMED, ids=lambda loss: loss.__name__)
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.__name__)
 def test_weights_are_copies_and_zero_weights_absence(loss, rng):
     y, p = rng.integers(0, 2, 20), rng.random(20).astype("float32")
     w = rng.integers(0, 4, 20)
@@ -122,7 +121,7 @@ def test_result_type():
     assert float(big) == pytest.approx(1 - 0.9 / 0.95, abs=1e-3)
 
 
-@pytest.mark.parametrize("loss", NAMED, ids=lambda loss: loss.__name__)
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.__name__)
 @pytest.mark.parametrize("heaviside", ["linear", "sigmoid"])
 def test_no_batch_gives_nan_or_inf(loss, heaviside, rng):
     """4,160 batches of 6 for each case, 108,160 in all, as classes: adversarial p, one class, zero and mixed weights.
@@ -146,7 +145,7 @@ def test_no_batch_gives_nan_or_inf(loss, heaviside, rng):
         assert values.max() <= 2 + 1e-6
 
 
-@pytest.mark.parametrize("loss", NAMED, ids=lambda loss: loss.__name__)
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.__name__)
 @pytest.mark.parametrize("heaviside", ["linear", "sigmoid", TabulatedHeaviside()], ids=str)
 def test_nan_in_a_prediction_is_nan_in_the_loss(loss, heaviside):
     for y in ([0, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 1]):
@@ -184,7 +183,7 @@ def test_batches_of_different_size_are_an_error_inside_a_graph_too(size):
         step(tf.ones(size), tf.fill([6], 0.3))
 
 
-@pytest.mark.parametrize("loss", NAMED, ids=lambda loss: loss.__name__)
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.__name__)
 def test_degenerate_batches_have_a_finite_loss_and_no_gradient_where_there_is_nothing_to_learn(loss):
     for y, p, w in (([], [], None), ([0, 1], [0.2, 0.6], [0.0, 0.0])):
         value, gradient = value_and_gradient(loss(), np.float32(y), np.float32(p), w)

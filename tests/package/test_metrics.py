@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 import reference
 import tensorflow as tf
+from cases import LOSSES, METRICS, NINE
 from sklearn import metrics as sk
 
 from keras_softsets import SoftSetLoss, confusion_matrix, metrics
-from keras_softsets.metrics import NamedMetric, SoftSetMetric
+from keras_softsets.metrics import SoftSetMetric
 
-NAMED = sorted(NamedMetric.__subclasses__(), key=lambda metric: metric.__name__)
-NINE = tuple(k / 10 for k in range(1, 10))
 UNEVEN = (1, 7, 40, 2, 150)
 
 SKLEARN = {
@@ -92,7 +91,7 @@ def test_areas_are_close_to_scikit_learns(rng):
     assert float(metrics.AUROC()(y, saturated)) == pytest.approx(sk.roc_auc_score(y, saturated), abs=0.01)
 
 
-@pytest.mark.parametrize("metric", NAMED, ids=lambda metric: metric.__name__)
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
 def test_soft_metrics_are_the_losses_score_of_the_whole_epoch(metric, batch):
     y, p, w = batch
     ours = metric(heaviside="linear", threshold=NINE)
@@ -189,7 +188,7 @@ def test_stateless_use(batch):
 
 def test_results_are_scalars_of_the_metrics_type_unless_average_is_none(batch):
     y, p, _ = batch
-    for metric in NAMED:
+    for metric in METRICS:
         result = metric()(y, p)
         assert result.shape == ()
         assert result.dtype == "float32"
@@ -226,16 +225,14 @@ def test_names_and_errors(batch):
 
 
 def test_every_loss_has_its_metric():
-    from keras_softsets.losses import NamedLoss
-
-    losses = {loss.__name__.removeprefix("Soft"): loss.score_name for loss in NamedLoss.__subclasses__()}
-    assert {metric.__name__: metric.score_name for metric in NAMED} == losses
+    losses = {loss.__name__.removeprefix("Soft"): loss.score_name for loss in LOSSES}
+    assert {metric.__name__: metric.score_name for metric in METRICS} == losses
 
 
 def test_one_class_only():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for metric in NAMED:
+        for metric in METRICS:
             for label in (0, 1):
                 assert np.isfinite(float(metric()(np.full(5, label), np.linspace(0, 1, 5))))
 

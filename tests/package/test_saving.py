@@ -6,18 +6,16 @@ import sys
 import keras
 import numpy as np
 import pytest
+from cases import LOSSES, METRICS, PARAMETERS
 
 from keras_softsets import LinearHeaviside, SigmoidHeaviside, SoftSetLoss, TabulatedHeaviside, metrics
-from keras_softsets.losses import NamedLoss
-from keras_softsets.metrics import NamedMetric, SoftSetMetric
+from keras_softsets.metrics import SoftSetMetric
 
 OPTIONS = [
     dict(threshold=[0.2, 0.6], heaviside=LinearHeaviside(0.2), average="micro"),
     dict(threshold=0.3, heaviside=SigmoidHeaviside(7), average="weighted", from_logits=True, name="mine"),
     dict(heaviside=TabulatedHeaviside(SigmoidHeaviside(3), 3), average=None, dtype="float64"),
 ]
-EXTRA = {"f_beta": {"beta": 2}, "tversky": {"alpha": 0.2, "beta": 0.9}}
-NAMED = sorted([*NamedLoss.__subclasses__(), *NamedMetric.__subclasses__()], key=lambda c: (c.__name__, c.__module__))
 
 
 def batch(seed=0, classes=2):
@@ -25,10 +23,10 @@ def batch(seed=0, classes=2):
     return random.integers(0, 2, (40, classes)), random.random((40, classes)), random.random(40)
 
 
-@pytest.mark.parametrize("adapter", NAMED, ids=lambda c: f"{c.__module__.split('.')[-1]}.{c.__name__}")
+@pytest.mark.parametrize("adapter", [*LOSSES, *METRICS], ids=lambda c: f"{c.__module__.split('.')[-1]}.{c.__name__}")
 def test_every_argument_round_trips(adapter):
     for options in OPTIONS:
-        ours = adapter(**options, **EXTRA.get(adapter.score_name, {}))
+        ours = adapter(**options, **PARAMETERS.get(adapter.score_name, {}))
         config = ours.get_config()
         assert "score" not in config
         copies = [
@@ -74,8 +72,8 @@ def compiled_model(losses):
 def test_a_compiled_model_evaluates_the_same_and_trains_on_after_loading(tmp_path):
     random = np.random.default_rng(0)
     losses = {
-        loss.__name__: loss(threshold=[0.25, 0.5], heaviside="sigmoid", **EXTRA.get(loss.score_name, {}))
-        for loss in NamedLoss.__subclasses__()
+        loss.__name__: loss(threshold=[0.25, 0.5], heaviside="sigmoid", **PARAMETERS.get(loss.score_name, {}))
+        for loss in LOSSES
     }
     x, w = random.normal(size=(60, 3)), random.random(60)
     y = {name: random.integers(0, 2, (60, 2)) for name in losses}

@@ -11,7 +11,7 @@ from keras_softsets import scores
 from keras_softsets.confusion import ConfusionMatrix, confusion_matrix
 from keras_softsets.thresholds import TunedThreshold, tune_threshold
 
-TUNABLE = [name for name in scores.names() if not scores.get(name).curve]
+TUNABLE = [name for name in scores.names("cells") if not scores.get(name).curve]
 SKLEARN = {
     "accuracy": sklearn_metrics.accuracy_score,
     "balanced_accuracy": sklearn_metrics.balanced_accuracy_score,
@@ -202,7 +202,7 @@ def test_own_function_as_score():
         ({"y_true": [np.nan, 1]}, "`y_true` must be in .* Received: NaN"),
         ({"y_true": [], "y_pred": []}, r"`y_pred` must hold at least one probability. Received: y_pred.shape=\(0,\)"),
         ({"y_true": [0, 1, 1]}, r"same shape.* Received: y_true.shape=\(3,\), y_pred.shape=\(2,\)"),
-        ({"y_pred": [[0.1, 0.9], [0.2, 0.8]]}, r"y_true.shape=\(2,\), y_pred.shape=\(2, 2\)"),
+        ({"y_pred": np.full((2, 2, 2), 0.5)}, r"y_true.shape=\(2,\), y_pred.shape=\(2, 2, 2\)"),
         ({"sample_weight": [1, -1]}, "`sample_weight` must be finite and non-negative. Received: values from -1 to 1"),
         ({"sample_weight": [1, np.nan]}, "`sample_weight` must be finite and non-negative. Received: NaN"),
         ({"sample_weight": [1, np.inf]}, "`sample_weight` must be finite"),

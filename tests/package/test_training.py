@@ -4,11 +4,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from cases import LOSSES
 
 from keras_softsets import SoftF1, SoftFBeta, SoftSetLoss, metrics
-from keras_softsets.losses import NamedLoss
 
-NAMED = sorted(NamedLoss.__subclasses__(), key=lambda loss: loss.__name__)
 # On their own these are best served by calling everything positive, or nothing, or do not mind where 0.5 lies.
 ONE_SIDED = {"SoftRecall", "SoftSpecificity", "SoftPrecision", "SoftAccuracy", "SoftAUROC", "SoftAUPRC"}
 
@@ -61,10 +60,10 @@ def one_branch_for_each(losses):
 def test_every_loss_trains(policy, jit_compile):
     keras.config.set_dtype_policy(policy)
     x, y = blobs()
-    model, names = one_branch_for_each(NAMED), [loss.__name__ for loss in NAMED]
+    model, names = one_branch_for_each(LOSSES), [loss.__name__ for loss in LOSSES]
     model.compile(
         keras.optimizers.Adam(0.03),
-        {loss.__name__: loss() for loss in NAMED},
+        {loss.__name__: loss() for loss in LOSSES},
         metrics={name: [metrics.F1()] for name in names},
         jit_compile=jit_compile,
     )
