@@ -58,12 +58,12 @@ SOFT = {
 ADVERSARIAL = tuple(
     row._replace(trained_by=ADVERSARIAL_TABLE)
     for row in (
-        paired("adversarial F1 (AP-Perf), as published (logits)", "adversarial_f1", "logits"),
+        paired("adversarial F1 (AP-Perf), authors' code (logits)", "adversarial_f1", "logits"),
         Row("adversarial F1 (AP-Perf), probabilities", "adversarial_f1"),
     )
 )
-BCE = (Row("BCE, as published (logits)", "bce", "logits", "bce"), Row("BCE (probabilities)", "bce"))
-WMW = (Row("WMW, as published", "wmw_authors", "logits", "wmw"), Row("WMW, corrected", "wmw"))
+BCE = (Row("BCE, authors' code (logits)", "bce", "logits", "bce"), Row("BCE (probabilities)", "bce"))
+WMW = (Row("WMW, authors' code", "wmw_authors", "logits", "wmw"), Row("WMW, corrected", "wmw"))
 PAIRS = (*soft("f1_linear", "f1_sigmoid", "accuracy_linear", "accuracy_sigmoid"), *BCE)
 DICE = paired("Dice on logits", "dice_logits", "logits")
 BASELINES = (

@@ -17,7 +17,7 @@ _CURVES = {
     ("f1_linear", "probabilities"): ("soft F1, linear", "#1b6ca8", "-"),
     ("f1_sigmoid", "probabilities"): ("soft F1, sigmoid", "#4fa3d1", "--"),
     ("bce", "probabilities"): ("BCE", "#c0392b", "-"),
-    ("bce", "logits"): ("BCE, logits thresholded (as published)", "#e59a90", ":"),
+    ("bce", "logits"): ("BCE, logits thresholded (authors' code)", "#e59a90", ":"),
 }
 
 
