@@ -6,6 +6,7 @@ from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 
 from benchmarks.paper.methods.evaluation import THRESHOLDS
 from benchmarks.paper.plan import epoch_by_epoch
@@ -40,7 +41,7 @@ def write(folder: Path, images: Path) -> None:
         plt.close(figure)
 
 
-def _draw_thresholds(axis: plt.Axes, dataset: str, folder: Path) -> None:
+def _draw_thresholds(axis: Axes, dataset: str, folder: Path) -> None:
     for (loss, reading), (label, colour, style) in _CURVES.items():
         columns = [f"f1_at_{threshold}" for threshold in THRESHOLDS]
         numbers = [measured(Configuration(dataset, loss), reading, column, folder) for column in columns]
@@ -51,7 +52,7 @@ def _draw_thresholds(axis: plt.Axes, dataset: str, folder: Path) -> None:
     axis.set(xlabel="threshold", ylabel="F1 (mean ± standard deviation)", ylim=(0, 1))
 
 
-def _draw_f_beta(axis: plt.Axes, dataset: str, folder: Path) -> None:
+def _draw_f_beta(axis: Axes, dataset: str, folder: Path) -> None:
     points = {}
     for loss, label in (("bce", "BCE"), ("f1_linear", "soft F1"), ("f2_linear", "soft F2"), ("f3_linear", "soft F3")):
         columns = ("mean_recall", "mean_precision")
@@ -65,7 +66,7 @@ def _draw_f_beta(axis: plt.Axes, dataset: str, folder: Path) -> None:
     axis.set(xlabel="recall", ylabel="precision", xlim=(0, 1.02), ylim=(0, 1.02))
 
 
-def _draw_epochs(axis: plt.Axes, dataset: str, folder: Path) -> None:
+def _draw_epochs(axis: Axes, dataset: str, folder: Path) -> None:
     colours = {"tiny_darknet": "#1b6ca8", "tiny_darknet_keras": "#9ec5e0", "yolov3_tiny": "#2e8b57"}
     for (loss, network), label in epoch_by_epoch.SOFT_F1.items():
         for trial, lines in enumerate(epochs(Configuration(dataset, loss), folder, network)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,7 +84,7 @@ def at_best_epoch(trials: list[list[Line]], metric: str) -> Number:
     return number([best_epoch(lines)[metric] for lines in trials])
 
 
-def span(counts: list[float]) -> str:
+def span(counts: Sequence[float]) -> str:
     """Returns whole numbers as `"42"`, or `"42 to 97"` where they differ."""
     low, high = f"{min(counts):.0f}", f"{max(counts):.0f}"
     return low if low == high else f"{low} to {high}"

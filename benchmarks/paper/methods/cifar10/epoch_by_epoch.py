@@ -19,6 +19,7 @@ from benchmarks.paper.methods.cifar10 import training
 from benchmarks.paper.plan.configuration import Configuration
 from benchmarks.paper.records import store
 from benchmarks.paper.records.store import Line
+from keras_softsets.datasets import Splits
 
 COLUMNS = ("mean_f1", "f1_at_half", "f1_tuned", "mean_accuracy", "mean_precision", "mean_recall", "auroc", "auprc")
 _SEEDS_OF_A_TRIAL = 1000  # more than it has epochs
@@ -61,7 +62,7 @@ def _resume(model: keras.Model, samples: int, weights: Path, lines: list[Line]) 
     return model, lines[: int(model.optimizer.iterations) // batches]
 
 
-def _train(model: keras.Model, splits: training.Splits, trial: int, epoch: int) -> Line:
+def _train(model: keras.Model, splits: Splits, trial: int, epoch: int) -> Line:
     started = time.process_time()
     # The order of the images does not depend on interruptions.
     keras.utils.set_random_seed(trial * _SEEDS_OF_A_TRIAL + epoch)
@@ -69,7 +70,7 @@ def _train(model: keras.Model, splits: training.Splits, trial: int, epoch: int) 
     return {"epoch": epoch, "seconds": time.process_time() - started, "training_loss": history["loss"][0]}
 
 
-def _test(model: keras.Model, splits: training.Splits, readings: tuple[str, ...]) -> Line:
+def _test(model: keras.Model, splits: Splits, readings: tuple[str, ...]) -> Line:
     validation, test = training.outputs(model, splits)
     labels, logits = validation
     values = evaluation.read("probabilities", validation, test)

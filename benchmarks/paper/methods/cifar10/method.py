@@ -17,6 +17,7 @@ from benchmarks.paper.methods.cifar10 import training
 from benchmarks.paper.methods.cifar10.callbacks import StopAtTime, ValidateWhole
 from benchmarks.paper.methods.protocol import Job
 from benchmarks.paper.records.store import Line
+from keras_softsets.datasets import Splits
 
 PATIENCE = 100
 MOST_EPOCHS = 1000
@@ -34,7 +35,7 @@ def train(job: Job) -> Iterator[list[Line]]:
         yield evaluation.lines(progress, objectives.readings(loss), *outputs)
 
 
-def _fit(model: keras.Model, splits: training.Splits, seed: int) -> evaluation.Progress:
+def _fit(model: keras.Model, splits: Splits, seed: int) -> evaluation.Progress:
     """Trains the model until it gets no better, or until its time is used, and restores its best weights."""
     started = time.process_time()
     stopping = keras.callbacks.EarlyStopping("whole_val_loss", patience=PATIENCE, mode="min", restore_best_weights=True)

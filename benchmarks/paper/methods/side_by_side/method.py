@@ -8,6 +8,7 @@ from benchmarks.paper.methods import evaluation, objectives
 from benchmarks.paper.methods.data import balanced, load_trials
 from benchmarks.paper.methods.protocol import Job
 from benchmarks.paper.methods.side_by_side import engine, network
+from benchmarks.paper.methods.side_by_side.settings import Settings
 from benchmarks.paper.records.store import Line
 
 
@@ -15,7 +16,7 @@ def train(job: Job) -> Iterator[list[Line]]:
     """Yields the lines of all trials at once."""
     configuration = job.configuration
     data = balanced(load_trials(configuration.dataset, job.seeds, job.raw_dir), configuration.balance)
-    settings = engine.Settings(configuration.batch_size, start=configuration.start)
+    settings = Settings(configuration.batch_size, start=configuration.start)
     trained = engine.train(
         data,
         objectives.OBJECTIVES[configuration.loss],
