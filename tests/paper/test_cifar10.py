@@ -46,10 +46,30 @@ def test_images_are_trained_until_the_clock_says_stop(loss, reading, monkeypatch
     ((line,),) = method.train(Job(Configuration("cifar10_frog", loss), (0,)))
     assert line["best_epoch"] == 1
     assert line["epochs"] == 0.5  # one batch of two: the clock does not wait for the end of an epoch
+    assert trained[0].optimizer.iterations == 1
     assert line["reading"] == reading
     outputs = training.outputs(trained[0], training.load("cifar10_frog", 0, None))
     values = evaluation.read(reading, *outputs)
     np.testing.assert_equal({name: line[name] for name in values}, values)
+
+
+@pytest.mark.usefixtures("_small_images")
+def test_the_best_weights_are_restored_when_the_clock_says_stop(monkeypatch):
+    class StopAfterThreeEpochs(method.StopAtTime):
+        def on_train_batch_end(self, batch, logs=None):
+            super().on_train_batch_end(batch, logs)
+            self.model.stop_training = self.batches == 6
+
+    trained = []
+    untrained = training.untrained
+    monkeypatch.setattr(training, "untrained", lambda *a: trained.append(untrained(*a)) or trained[-1])
+    monkeypatch.setattr(training, "LEARNING_RATE", -0.1)  # uphill: the first epoch is the best
+    monkeypatch.setattr(method, "StopAtTime", StopAfterThreeEpochs)
+    monkeypatch.setattr(method, "MINUTES_ON_CPU", 99.0)
+    ((line,),) = method.train(Job(Configuration("cifar10_frog", "dice"), (0,)))
+    assert (line["best_epoch"], line["epochs"]) == (1, 3)
+    (labels, logits), _ = training.outputs(trained[0], training.load("cifar10_frog", 0, None))
+    np.testing.assert_allclose(trained[0].loss(labels, logits[:, None]), line["validation_loss"], rtol=1e-5)
 
 
 @pytest.mark.usefixtures("_small_images")

@@ -8,10 +8,11 @@ from paper_trials import FEATURES, SAMPLES
 
 import keras_softsets as kss
 from benchmarks.paper.methods import objectives
+from benchmarks.paper.methods.data import Part
 from benchmarks.paper.methods.side_by_side import adam, engine, network
-from benchmarks.paper.methods.side_by_side.program import compiled_epochs
+from benchmarks.paper.methods.side_by_side.program import Program, compiled_epochs
 from benchmarks.paper.methods.side_by_side.settings import Settings
-from benchmarks.paper.methods.side_by_side.state import first_state
+from benchmarks.paper.methods.side_by_side.state import first_state, keep_best
 from keras_softsets import models
 
 BATCH = 64  # the last batch is short
@@ -132,6 +133,59 @@ def test_early_stopping_restores_the_best_epoch_of_each_trial(trials, monkeypatc
         outputs = network.logits(trained.weights, trials.validation.x)
         restored = objectives.OBJECTIVES["bce"](trials.validation.y.T, outputs, trials.validation.weight.T)
         np.testing.assert_allclose(restored[trial], history[best], atol=1e-4)
+
+
+def test_nothing_is_accepted_from_a_trial_that_has_stopped(trials):
+    before = first_state(trials)._replace(best_loss=tf.constant([0.5, 0.5]), best_epoch=tf.constant([1, 2]))
+    moved = before._replace(weights=[w + 1 for w in before.weights])
+    after = keep_best(moved, tf.constant([0.4, 0.4]), tf.constant(4), patience=2)
+    np.testing.assert_array_equal(after.best_epoch, [1, 4])  # the first had its last chance in epoch 3
+    np.testing.assert_allclose(after.best_loss, [0.5, 0.4])
+    for old, new in zip(before.weights, after.best_weights, strict=True):
+        np.testing.assert_array_equal(new, np.stack([old[0], old[1] + 1]))
+
+
+def test_trials_that_have_stopped_leave_the_stack(trials, monkeypatch):
+    last, stacks = {3: 2, 5: 14}, []  # the epochs after which the trials get no better
+
+    def compiled(trials, objective, settings):
+        stacks.append(trials.seeds.tolist())
+
+        def run(state, orders, before):
+            best = [min(last[seed], int(before) + len(orders)) for seed in trials.seeds.tolist()]
+            weights = [w + 1 for w in state.best_weights]
+            best = tf.constant(best)
+            return state._replace(best_epoch=best, best_weights=weights), tf.ones((len(orders), len(trials.seeds)))
+
+        return run
+
+    monkeypatch.setattr(engine, "compiled_epochs", compiled)
+    monkeypatch.setattr(engine, "_EPOCHS_AT_ONCE", 5)
+    monkeypatch.setattr(engine, "_ROWS_WORTH_COMPILING_FOR", 0)
+    trained = engine.train(trials, None, Settings(batch_size=BATCH, patience=6))
+    assert stacks == [[3, 5], [5]]
+    np.testing.assert_array_equal(trained.best_epoch, [2, 14])
+    np.testing.assert_array_equal(trained.epochs, [8, 20])
+    calls = trained.weights[0] - first_state(trials).weights[0]
+    np.testing.assert_allclose(calls[:, 0, 0], [2, 4], atol=1e-5)  # five epochs a call
+
+
+def test_batch_orders_are_those_of_the_epoch(trials):
+    settings = Settings(batch_size=BATCH)
+    first, second = engine.batch_orders(trials, settings, 0, 2)
+    np.testing.assert_array_equal(engine.batch_orders(trials, settings, 1, 1)[0], second)
+    assert (first != second).any()
+    assert (first[:, 0] != first[:, 1]).any()  # trials have orders of their own
+
+
+def test_every_step_drops_other_units(trials):
+    data = Part(*map(tf.constant, trials.train))
+    settings = Settings(batch_size=SAMPLES)
+    program = Program(data, data, tf.constant(trials.seeds, tf.int32), objectives.OBJECTIVES["bce"], settings)
+    weights, rows = first_state(trials).weights, tf.stack([tf.range(SAMPLES)] * 2)
+    losses = [float(program.batch_loss(weights, rows, tf.constant(step))) for step in (0, 0, 1)]
+    assert losses[0] == losses[1]
+    assert abs(losses[0] - losses[2]) > 1e-4
 
 
 def test_a_loss_that_is_not_finite_is_an_error():

@@ -21,3 +21,24 @@ def test_metrics_are_those_of_scikit_learn(rng):
     }
     for name, expected in pairs.items():
         np.testing.assert_allclose(ours[name], expected, err_msg=name)
+
+
+def test_a_threshold_is_tuned_on_validation_data(rng):
+    labels = [(rng.random(300) < 0.3).astype("float32") for _ in range(2)]
+    logits = [rng.normal(size=300) + y - 2 for y in labels]
+    validation, test = zip(labels, logits, strict=True)
+    values = evaluation.read("probabilities", validation, test)
+    probabilities = [1 / (1 + np.exp(-z)) for z in logits]
+    scores = [metrics.f1_score(labels[0], probabilities[0] >= threshold) for threshold in probabilities[0]]
+    assert values["threshold"] < 0.4
+    found = metrics.f1_score(labels[0], probabilities[0] >= values["threshold"])
+    np.testing.assert_allclose(found, max(scores))
+    np.testing.assert_allclose(values["f1_tuned"], metrics.f1_score(labels[1], probabilities[1] >= values["threshold"]))
+
+
+def test_logits_are_thresholded_as_they_are(rng):
+    labels, logits = (rng.random(200) < 0.5).astype("float32"), rng.normal(size=200)
+    values = evaluation.read("logits", (labels, logits), (labels, logits))
+    np.testing.assert_allclose(values["f1_at_half"], metrics.f1_score(labels, logits >= 0.5))
+    assert np.isnan(values["threshold"])
+    assert np.isnan(values["f1_tuned"])

@@ -66,9 +66,11 @@ def test_svms_separate_what_is_separable(name, trials):
 
 
 def test_the_cost_is_the_one_that_validation_data_choose(trials, monkeypatch):
-    """One of the costs separates the classes, the others say the opposite of it."""
+    """One of the costs says the opposite of what training and test data say, as the validation data do."""
     separating = np.ones(trials.train.x.shape[-1] + 1)
-    monkeypatch.setattr(method, "fit", lambda x, y, find, cost: separating if cost == 100.0 else -separating)
-    line = method.trial_line("svm_roc", trials, 0)
+    monkeypatch.setattr(method, "fit", lambda x, y, find, cost: -separating if cost == 100.0 else separating)
+    contrary = trials._replace(validation=trials.validation._replace(y=1 - trials.validation.y))
+    line = method.trial_line("svm_roc", contrary, 0)
     assert line["cost"] == 100.0
+    assert line["auroc"] < 0.5
     assert "validation_loss" not in line
