@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import keras_softsets as kss
 from benchmarks.paper.methods import baselines, objectives
 
 
@@ -86,3 +87,31 @@ def test_the_authors_dice_does_not_see_negatives(loss):
     gradients = tape.gradient(losses, variable).numpy()
     assert not gradients[labels == 0].any()
     assert gradients[labels == 1].all()
+
+
+@pytest.mark.parametrize(
+    ("heaviside", "losses"), [("linear", [0.47332734, 0.49004930]), ("sigmoid", [0.44354028, 0.46069455])]
+)
+def test_the_authors_soft_f1_is_that_of_their_package(heaviside, losses):
+    """What torch-btg 0.0.1 gives on this batch, with `linear_approx()` and with `sig(k=10)`."""
+    np.testing.assert_allclose(objectives.OBJECTIVES[f"f1_{heaviside}_authors"](*batch()), losses, rtol=1e-5)
+
+
+WIDE = kss.LinearHeaviside(delta=0.2)
+
+
+@pytest.mark.parametrize(
+    ("name", "losses"),
+    [
+        ("f1_sigmoid", [kss.SoftF1(heaviside=kss.SigmoidHeaviside(k=10), from_logits=True)]),
+        ("f2_linear", [kss.SoftFBeta(beta=2, from_logits=True)]),
+        ("f3_linear", [kss.SoftFBeta(beta=3, from_logits=True)]),
+        ("f1_linear_mean", [kss.SoftF1(threshold=k / 10, heaviside=WIDE, from_logits=True) for k in range(1, 10)]),
+    ],
+)
+def test_a_trial_has_the_loss_that_its_name_says(name, losses):
+    labels, logits, weights = batch()
+    ours = objectives.OBJECTIVES[name](labels, logits, weights)
+    for k in range(2):
+        expected = np.mean([loss(labels[:, k], logits[:, k]) for loss in losses])
+        np.testing.assert_allclose(ours[k], expected, rtol=1e-5)

@@ -1,5 +1,6 @@
 """The plan: what the tables need, each once, and a row for every row of the paper."""
 
+from benchmarks.paper.methods import objectives
 from benchmarks.paper.plan import tables
 from benchmarks.paper.plan.configuration import Configuration, only
 from benchmarks.paper.plan.tables import TABLES
@@ -38,3 +39,9 @@ def test_every_row_of_the_paper_has_its_row():
         for column in table.columns
     }
     assert not set(numbers.paper_numbers()) - ours
+
+
+def test_every_row_is_a_reading_that_its_method_writes():
+    rows = [row for table in TABLES for row in table.rows if row.loss in objectives.OBJECTIVES]
+    assert len(rows) > 50
+    assert not [row for row in rows if row.reading not in objectives.readings(row.loss)]

@@ -59,3 +59,51 @@ def test_one_trial_decides_nothing_and_half_an_epoch_is_not_rounded_away(tmp_pat
     adversarial = [{"trial": 0, "reading": "probabilities", "seconds": 300, "epochs": 0.4}]
     store.add(Configuration("adult", "adversarial_f1"), adversarial, tmp_path)
     assert "| Adult | not run | not run | not run | 300 | 0.4 | 750 |" in timing.timing_section(tmp_path)
+
+
+CLAIMED = ("mean_f1", "f1_at_half", "f1_tuned", "auroc", "mean_precision", "mean_recall")
+
+
+def write_trials(folder, loss, **columns):
+    trials = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    same = {"reading": "probabilities", **dict.fromkeys(CLAIMED, 0.5)}
+    store.add(Configuration("adult", loss), [{"trial": k} | same | own for k, own in enumerate(trials)], folder)
+
+
+@pytest.mark.parametrize(("worst", "verdict"), [(0.41, "holds"), (0.39, "**does not hold**")])
+def test_one_trial_below_half_of_linear_is_a_collapse(worst, verdict, tmp_path):
+    write_trials(tmp_path, "f1_linear", mean_f1=[0.7, 0.9])
+    write_trials(tmp_path, "f1_sigmoid", mean_f1=[0.8, worst])
+    ((_, _, _, found),) = (claim for claim in claims.claims(tmp_path) if "collapses" in claim[0])
+    assert found == verdict
+
+
+@pytest.mark.parametrize(
+    ("precision", "recall", "verdict"),
+    [
+        ((0.7, 0.6, 0.5), (0.5, 0.6, 0.7), "holds"),
+        ((0.7, 0.7, 0.5), (0.5, 0.6, 0.7), "**does not hold**"),
+        ((0.7, 0.6, 0.5), (0.5, 0.6, 0.6), "**does not hold**"),
+    ],
+)
+def test_a_trade_is_monotone_in_both(precision, recall, verdict, tmp_path):
+    for beta, values in enumerate(zip(precision, recall, strict=True), start=1):
+        columns = dict(zip(("mean_precision", "mean_recall"), ([v, v] for v in values), strict=True))
+        write_trials(tmp_path, f"f{beta}_linear", **columns)
+    ((_, _, _, found),) = (claim for claim in claims.claims(tmp_path) if "monotonically" in claim[0])
+    assert found == verdict
+
+
+@pytest.mark.parametrize(
+    ("gains", "verdict"),
+    [
+        ((0.10, 0.11, 0.12), "holds"),
+        ((-0.10, -0.11, -0.12), "**does not hold**"),
+        ((-0.10, 0.11, 0.12), "undecided (within two standard errors)"),
+    ],
+)
+def test_a_verdict_needs_two_standard_errors(gains, verdict, tmp_path):
+    write_trials(tmp_path, "f1_linear", mean_f1=[0.5 + gain for gain in gains])
+    write_trials(tmp_path, "bce", mean_f1=[0.5] * 3)
+    ((_, _, _, found),) = (claim for claim in claims.claims(tmp_path) if "is above BCE" in claim[0])
+    assert found == verdict

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.speed import docs_page, loss_speed, measurements, pages, plan, results, targets, timing
+from benchmarks.speed import docs_page, fit_speed, loss_speed, measurements, pages, plan, results, targets, timing
 from benchmarks.speed.batch import Batch
 from benchmarks.speed.cases import Case, Group
 from benchmarks.speed.losses import BASE, LOSSES, named
-from benchmarks.speed.peers import Peer
+from benchmarks.speed.peers import AP_PERF, TORCH_BTG, Peer
 from benchmarks.speed.timing import Rounds
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,6 +104,32 @@ def test_a_peer_that_is_not_installed_is_left_out():
     here, missing = (Peer(name, package, lambda arrays: lambda: 0.0) for name, package in [("a", "json"), ("b", "no")])
     group = Group(Batch(8), (here, missing), base="a", rounds=Rounds(seconds=0, least=2))
     assert {name: len(times) for name, times in measurements.step_times(group, Rounds(9)).items()} == {"a": 2}
+
+
+def test_ratios_are_to_the_base_and_to_our_own_loss(monkeypatch):
+    seconds = {TORCH_BTG.name: 6.0, AP_PERF.name: 3.0, BASE: 1.0, plan.OURS: 2.0}
+    times = {name: [[value, value]] * 3 for name, value in seconds.items()}
+    monkeypatch.setattr(measurements, "step_times", lambda group, rounds: times)
+    found = loss_speed.compared_with_peers({"before": {}}, Rounds(0))
+    assert list(found["speed"]) == ["before", "n=1000000, peers"]
+    ratios = {name: case["wall"]["ratio"][1] for name, case in found["speed"]["n=1000000, peers"].items()}
+    assert ratios == seconds
+    assert found["times_torch_btg"] == 3.0
+
+
+def test_growth_is_the_exponent_of_n():
+    def cases(ms):
+        return {name: {"wall": {"ms": [0, ms, 0]}} for name in plan.GROWING}
+
+    speed = {"n=100000, compiled": cases(2.0)}
+    assert loss_speed.growth(speed) == {}
+    assert loss_speed.growth(speed | {"n=10000000, compiled": cases(20.0)}) == dict.fromkeys(plan.GROWING, 0.5)
+
+
+def test_the_time_to_a_goal_ends_with_the_epoch_that_reached_it():
+    run = {"times": [[1.0, 9.0], [2.0, 9.0], [4.0, 9.0]], "f1": [0.2, 0.6, 0.5]}
+    assert fit_speed.seconds_to(0.6, run) == 3.0
+    assert fit_speed.seconds_to(0.7, run) is None
 
 
 def test_targets_are_judged():
