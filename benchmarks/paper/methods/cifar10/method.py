@@ -42,8 +42,6 @@ def _fit(model: keras.Model, splits: Splits, seed: int) -> evaluation.Progress:
     clock = StopAtTime(float("inf") if tf.config.list_physical_devices("GPU") else started + 60 * MINUTES_ON_CPU)
     callbacks = [ValidateWhole(splits.validation, model.loss), stopping, clock]
     model.fit(training.batches(splits.train), epochs=MOST_EPOCHS, shuffle=False, verbose=2, callbacks=callbacks)
-    if stopping.best_weights is not None:
-        model.set_weights(stopping.best_weights)
     return evaluation.Progress(
         trial=seed,
         best_epoch=stopping.best_epoch + 1,
