@@ -38,8 +38,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 bench: $(VENV)/.dev  ## ratios to Keras's own losses, and to peers where they are installed
-	$(BIN)/python benchmarks/loss_speed.py
-	$(BIN)/python benchmarks/fit_speed.py
+	$(BIN)/python -m benchmarks.speed
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict

@@ -1,1 +1,1 @@
-"""Measurements: of speed beside this file, of quality in `paper`."""
+"""Measurements: of speed in `speed`, of quality in `paper`; results of both in `results`."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 import keras_softsets as kss
-from benchmarks.paper import data
+from benchmarks.paper.methods import data
 
 FEATURES, SAMPLES = 4, 150
 

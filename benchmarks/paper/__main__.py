@@ -1,4 +1,4 @@
-"""Command line: trains what a table needs and is not on disk yet, then writes `docs/results.md` and its pictures."""
+"""Command line: trains what a table needs and is not on disk yet, then writes `docs/results.md` and its figures."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import argparse
 import os
 from pathlib import Path
 
-from benchmarks.paper import store
-from benchmarks.paper.configurations import EPOCH_BY_EPOCH, NETWORKS, TABLES, TRIALS, configurations, only
+from benchmarks.paper.plan import epoch_by_epoch, tables
+from benchmarks.paper.plan.configuration import TRIALS, only
+from benchmarks.paper.records import store
 
 
 def main(arguments: list[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
-    tables = list(TABLES) if "all" in options.table else options.table
     if not options.report_only:
-        _run(options, tables)
+        _run(options, list(tables.NAMES) if "all" in options.table else options.table)
     if not options.train_only:
-        from benchmarks.paper import report
+        from benchmarks.paper.report import page
 
-        report.write(options.results)
+        page.write(options.results)
 
 
-def _run(options: argparse.Namespace, tables: list[str]) -> None:
-    if tables == ["cifar10"] or options.epoch_by_epoch:
+def _run(options: argparse.Namespace, names: list[str]) -> None:
+    if names == ["cifar10"] or options.epoch_by_epoch:
         # Halves the time of convolutions on a CPU; has to be set before TensorFlow is imported.
         os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     import tensorflow as tf
@@ -30,22 +30,26 @@ def _run(options: argparse.Namespace, tables: list[str]) -> None:
     # One thread wastes the least; two runs on different data sets use two cores.
     tf.config.threading.set_intra_op_parallelism_threads(options.threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    from benchmarks.paper import epochs, runner
-
     if options.epoch_by_epoch:
-        for trial in range(options.trials or 1):
-            for configuration in only(EPOCH_BY_EPOCH, options.dataset, options.loss):
-                epochs.run(
-                    configuration, options.epoch_by_epoch, options.raw_dir, options.results, options.network, trial
-                )
+        _run_epoch_by_epoch(options)
     else:
-        wanted = configurations(tables, options.dataset, options.loss)
+        from benchmarks.paper import runner
+
+        wanted = only(tables.configurations(names), options.dataset, options.loss)
         runner.run(wanted, options.trials or TRIALS, options.raw_dir, options.results)
+
+
+def _run_epoch_by_epoch(options: argparse.Namespace) -> None:
+    from benchmarks.paper.methods.cifar10.epoch_by_epoch import run
+
+    for trial in range(options.trials or 1):
+        for configuration in only(epoch_by_epoch.CONFIGURATIONS, options.dataset, options.loss):
+            run(configuration, options.epoch_by_epoch, options.raw_dir, options.results, options.network, trial)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m benchmarks.paper", description=__doc__)
-    parser.add_argument("--table", nargs="+", default=["all"], choices=["all", *TABLES], help="which tables")
+    parser.add_argument("--table", nargs="+", default=["all"], choices=["all", *tables.NAMES], help="which tables")
     parser.add_argument("--dataset", nargs="+", help="only these data sets")
     parser.add_argument("--loss", nargs="+", help="only these losses")
     parser.add_argument("--trials", type=int, help=f"number of trials; {TRIALS}, or 1 with --epoch-by-epoch")
@@ -53,10 +57,13 @@ def _parser() -> argparse.ArgumentParser:
         "--epoch-by-epoch",
         type=int,
         metavar="EPOCHS",
-        help="instead of tables: a network for CIFAR-10, trained for so many epochs and tested after each",
+        help="instead of tables: a network for CIFAR-10, trained for this many epochs and tested after each",
     )
     parser.add_argument(
-        "--network", default="tiny_darknet", choices=NETWORKS, help="with --epoch-by-epoch: which network"
+        "--network",
+        default="tiny_darknet",
+        choices=epoch_by_epoch.NETWORKS,
+        help="with --epoch-by-epoch: which network",
     )
     parser.add_argument("--raw-dir", help="folder with the raw data files; without it, they are downloaded")
     parser.add_argument("--results", type=Path, default=store.FOLDER, help="folder of the CSV files")

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from benchmarks.paper import svm
+from benchmarks.paper.methods.svm import constraints, cutting_planes, method
+from benchmarks.paper.methods.svm.constraints import VIOLATIONS
 
 
 def labellings(n):
@@ -25,12 +26,12 @@ def violation_by_trying_everything(name, y, scores):
     return max(1 - f + p for f, p in zip(f1, psi, strict=True))
 
 
-@pytest.mark.parametrize("name", svm.VIOLATIONS)
+@pytest.mark.parametrize("name", VIOLATIONS)
 def test_the_most_violated_constraint_is_found(name):
     for seed in range(20):
         random = np.random.default_rng(seed)
         x, y, w = random.normal(size=(9, 3)), (np.arange(9) < 1 + seed % 5).astype("float64"), random.normal(size=3)
-        gap, loss = svm.VIOLATIONS[name](x, y, x @ w)
+        gap, loss = VIOLATIONS[name](x, y, x @ w)
         np.testing.assert_allclose(loss - gap @ w, violation_by_trying_everything(name, y, x @ w), atol=1e-9)
 
 
@@ -39,17 +40,17 @@ def test_the_error_svm_is_the_usual_svm(rng):
 
     y = (np.arange(60) % 3 == 0).astype("float64")
     x = np.c_[rng.normal(size=(60, 2)) + y[:, None], np.ones(60)]
-    weights = svm.fit(x, y, svm.error_constraint, cost=30.0)
+    weights = cutting_planes.fit(x, y, constraints.error_constraint, cost=30.0)
 
     def objective(w):
         return w @ w / 2 + 30 * np.maximum(0, 1 - (2 * y - 1) * (x @ w)).mean()
 
     machine = SVC(C=0.5, kernel="precomputed", tol=1e-6).fit(x @ x.T, y)  # C / n, bias in the features
     dual = machine.dual_coef_[0] @ x[machine.support_]
-    assert objective(weights) <= objective(dual) + 30 * svm.TOLERANCE + 0.05
+    assert objective(weights) <= objective(dual) + 30 * cutting_planes.TOLERANCE + 0.05
 
 
-@pytest.mark.parametrize("name", svm.VIOLATIONS)
+@pytest.mark.parametrize("name", VIOLATIONS)
 def test_svms_separate_what_is_separable(name, trials):
     shifted = trials._replace(
         **{
@@ -57,8 +58,19 @@ def test_svms_separate_what_is_separable(name, trials):
             for part in ("train", "validation", "test")
         }
     )
-    (row,) = svm.run_trial(name, shifted, 1)
-    assert row["trial"] == 5
-    assert row["auroc"] == 1
+    line = method.trial_line(name, shifted, 1)
+    assert line["trial"] == 5
+    assert line["auroc"] == 1
     if name != "svm_roc":  # a ranking has no threshold
-        assert row["mean_f1"] > 0.95
+        assert line["mean_f1"] > 0.95
+
+
+def test_the_cost_is_the_one_that_validation_data_choose(trials, monkeypatch):
+    """One of the costs says the opposite of what training and test data say, as the validation data do."""
+    separating = np.ones(trials.train.x.shape[-1] + 1)
+    monkeypatch.setattr(method, "fit", lambda x, y, find, cost: -separating if cost == 100.0 else separating)
+    contrary = trials._replace(validation=trials.validation._replace(y=1 - trials.validation.y))
+    line = method.trial_line("svm_roc", contrary, 0)
+    assert line["cost"] == 100.0
+    assert line["auroc"] < 0.5
+    assert "validation_loss" not in line

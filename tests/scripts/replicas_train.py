@@ -25,7 +25,7 @@ import tensorflow as tf
 traced = tf.function
 tf.function = lambda *args, jit_compile=None, **options: traced(*args, **options)
 
-from keras_softsets import _replicas, losses  # noqa: E402 - after tf.function is replaced
+from keras_softsets import _replicas, losses, scores  # noqa: E402 - after tf.function is replaced
 
 STEPS, BATCH, FEATURES, POSITIVES = 20, 48, 3, 5
 LOSSES = [loss for loss in losses.NamedLoss.__subclasses__() if scores.get(loss.score_name).of == "cells"]

@@ -1,0 +1,1 @@
+"""Networks for CIFAR-10, one trial at a time, through plain `fit`."""

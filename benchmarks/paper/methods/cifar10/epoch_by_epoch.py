@@ -1,0 +1,80 @@
+"""What more time gives on CIFAR-10: a network tested after every epoch, one file for each trial, one line an epoch.
+
+    python -m benchmarks.paper --epoch-by-epoch 100 --trials 2 --loss f1_linear_mean --network yolov3_tiny --raw-dir ...
+
+A run that was interrupted resumes after its last whole epoch, and one that is given more epochs adds to its lines.
+Both need the weights that it keeps beside its lines. They are not committed: to repeat a committed run, give another
+folder for the results.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import keras
+
+from benchmarks.paper.methods import evaluation, objectives
+from benchmarks.paper.methods.cifar10 import training
+from benchmarks.paper.plan.configuration import Configuration
+from benchmarks.paper.records import store
+from benchmarks.paper.records.store import Line
+from keras_softsets.datasets import Splits
+
+COLUMNS = ("mean_f1", "f1_at_half", "f1_tuned", "mean_accuracy", "mean_precision", "mean_recall", "auroc", "auprc")
+_SEEDS_OF_A_TRIAL = 1000  # more than it has epochs
+
+
+def run(
+    configuration: Configuration,
+    epochs: int,
+    raw_dir: str | None,
+    folder: Path,
+    network: str = "tiny_darknet",
+    trial: int = 0,
+) -> None:
+    """Trains one trial until it has `epochs` lines."""
+    splits = training.load(configuration.dataset, trial, raw_dir)
+    path = store.epochs_path(configuration, folder, network, trial)
+    weights = path.with_suffix(".weights.h5")
+    untrained = training.untrained(configuration.loss, trial, network)
+    model, lines = _resume(untrained, len(splits.train[1]), weights, store.read_lines(path))
+    while len(lines) < epochs:
+        progress = _train(model, splits, trial, len(lines) + 1)
+        lines = [*lines, progress | _test(model, splits, objectives.readings(configuration.loss))]
+        print(", ".join(f"{name} {value:.4g}" for name, value in lines[-1].items()), flush=True)
+        store.write_lines(path, lines)
+        model.save_weights(unfinished := weights.with_name(f"unfinished.{weights.name}"))
+        unfinished.replace(weights)
+
+
+def _resume(model: keras.Model, samples: int, weights: Path, lines: list[Line]) -> tuple[keras.Model, list[Line]]:
+    """Returns the model and the lines of the epochs that it has seen; a last one without its weights is done again."""
+    model.optimizer.build(model.trainable_variables)
+    if weights.exists():
+        model.load_weights(weights)
+    elif len(lines) > 1:  # a single line may be that of a run killed before it wrote its first weights
+        raise FileNotFoundError(
+            f"{weights} is missing, so the run of {len(lines)} epochs beside it cannot be resumed. "
+            "To start over, give another folder for the results, or delete the lines."
+        )
+    batches = -(-samples // training.BATCH_SIZE)
+    return model, lines[: int(model.optimizer.iterations) // batches]
+
+
+def _train(model: keras.Model, splits: Splits, trial: int, epoch: int) -> Line:
+    started = time.process_time()
+    # The order of the images does not depend on interruptions.
+    keras.utils.set_random_seed(trial * _SEEDS_OF_A_TRIAL + epoch)
+    history = model.fit(training.batches(splits.train), shuffle=False, verbose=2).history
+    return {"epoch": epoch, "seconds": time.process_time() - started, "training_loss": history["loss"][0]}
+
+
+def _test(model: keras.Model, splits: Splits, readings: tuple[str, ...]) -> Line:
+    validation, test = training.outputs(model, splits)
+    labels, logits = validation
+    values = evaluation.read("probabilities", validation, test)
+    line = {"validation_loss": float(model.loss(labels, logits[:, None]))} | {name: values[name] for name in COLUMNS}
+    if "logits" in readings:
+        line["mean_f1_of_logits"] = evaluation.evaluate(*test)["mean_f1"]
+    return line

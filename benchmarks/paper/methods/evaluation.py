@@ -1,0 +1,89 @@
+"""What is reported of a trained classifier: the paper's columns, and those that it should have had."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from benchmarks.paper.records.store import Line
+from keras_softsets import tune_threshold
+
+Outputs = tuple[np.ndarray, np.ndarray]  # labels and logits of one part of the data
+THRESHOLDS = tuple(round(0.1 * k, 1) for k in range(1, 10))
+
+
+class Progress(NamedTuple):
+    """How a trial went; the first columns of its line."""
+
+    trial: int
+    best_epoch: float
+    epochs: float
+    validation_loss: float
+    seconds: float
+
+
+def lines(progress: Progress, readings: tuple[str, ...], validation: Outputs, test: Outputs) -> list[Line]:
+    """Returns the lines of a trial, one for each reading of its outputs."""
+    return [{"reading": reading} | progress._asdict() | read(reading, validation, test) for reading in readings]
+
+
+def read(reading: str, validation: Outputs, test: Outputs) -> dict[str, float]:
+    """Evaluates logits as what they are, or as the paper read them; a threshold is tuned on probabilities only."""
+    if reading == "logits":
+        return evaluate(*test)
+    labels, logits = test
+    return evaluate(labels, sigmoid(logits), tuned_threshold(validation[0], sigmoid(validation[1])))
+
+
+def evaluate(labels: np.ndarray, outputs: np.ndarray, tuned: float | None = None) -> dict[str, float]:
+    """Returns the metrics of one trial on test data.
+
+    Args:
+        labels: 0 or 1.
+        outputs: Probabilities; or logits that are thresholded as if they were, which is what the paper did.
+        tuned: A threshold chosen on validation data. Defaults to `None`: no column for it.
+    """
+    at = {threshold: _at(labels, outputs, threshold) for threshold in THRESHOLDS}
+    values = {f"mean_{name}": float(np.mean([row[name] for row in at.values()])) for name in at[0.5]}
+    values["f1_at_half"] = at[0.5]["f1"]
+    values["f1_tuned"] = float("nan") if tuned is None else _at(labels, outputs, tuned)["f1"]
+    values["threshold"] = float("nan") if tuned is None else tuned
+    values["auroc"] = float(roc_auc_score(labels, outputs))
+    values["auprc"] = float(average_precision_score(labels, outputs))
+    return values | {f"f1_at_{threshold}": row["f1"] for threshold, row in at.items()}
+
+
+def tuned_threshold(labels: np.ndarray, probabilities: np.ndarray) -> float:
+    """Returns the threshold with the best F1."""
+    return float(tune_threshold(labels, probabilities).threshold)
+
+
+def sigmoid(logits: np.ndarray) -> np.ndarray:
+    """Returns probabilities in float64, in which not even large logits are rounded to 1."""
+    return np.exp(-np.logaddexp(0, -np.asarray(logits, "float64")))
+
+
+def _at(labels: np.ndarray, outputs: np.ndarray, threshold: float) -> dict[str, float]:
+    positive, truth = outputs >= threshold, labels == 1
+    tp, fp = np.sum(positive & truth), np.sum(positive & ~truth)
+    fn, tn = np.sum(~positive & truth), np.sum(~positive & ~truth)
+    recall, specificity = _ratio(tp, tp + fn), _ratio(tn, tn + fp)
+    return {
+        "f1": _f_beta(tp, fp, fn, 1),
+        "accuracy": (tp + tn) / len(labels),
+        "balanced_accuracy": (recall + specificity) / 2,
+        "precision": _ratio(tp, tp + fp),
+        "recall": recall,
+        "f2": _f_beta(tp, fp, fn, 2),
+        "f3": _f_beta(tp, fp, fn, 3),
+    }
+
+
+def _f_beta(tp: int, fp: int, fn: int, beta: float) -> float:
+    return _ratio((1 + beta**2) * tp, (1 + beta**2) * tp + beta**2 * fn + fp)
+
+
+def _ratio(numerator: float, denominator: float) -> float:
+    return float(numerator / denominator) if denominator else 0.0

@@ -1,0 +1,1 @@
+"""All trials of a network at once: stacked weights, one compiled program."""

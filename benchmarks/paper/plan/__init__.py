@@ -1,0 +1,1 @@
+"""What is trained, and which table shows it."""

@@ -1,0 +1,1 @@
+"""From the CSV files to `docs/results.md`: numbers, claims, tables and figures."""

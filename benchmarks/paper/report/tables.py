@@ -1,0 +1,57 @@
+"""The tables of the page: ours, and the paper's numbers and the difference in brackets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks import markdown
+from benchmarks.paper.plan.configuration import TRIALS
+from benchmarks.paper.plan.datasets import IMAGES, LABELS, READ_BY_AUTHORS
+from benchmarks.paper.plan.rows import Row
+from benchmarks.paper.plan.tables import COLUMNS, Table
+from benchmarks.paper.records import store
+from benchmarks.paper.report.numbers import in_paper, measured
+
+# Why a row may have fewer than ten trials; anything else is only waiting for its turn.
+REASONS = {
+    "adversarial_f1": "The adversarial F1 has as many trials as n says, of five minutes of one core each: AP-Perf "
+    "needs 0.1 s for a batch of 20. `python -m benchmarks.paper --table adversarial` runs all ten.",
+    "cifar10": "Rows have as many trials as n says, of 15 minutes of processor time each: ten of them took two cores "
+    "of a shared machine 99 minutes. They were trained while the network still started with Keras's initial weights; "
+    "the next table has it as it is now. On a GPU `python -m benchmarks.paper --table cifar10` runs the full protocol.",
+}
+
+
+def section(table: Table, folder: Path) -> str:
+    """Returns a table, once for each data set, and what is missing in it."""
+    parts = [f"### {table.title}", ""]
+    for dataset in table.datasets:
+        header = [LABELS[dataset], *(COLUMNS[column] for column in table.columns)]
+        parts += [markdown.table(header, [_line(table, dataset, row, folder) for row in table.rows]), ""]
+    notes = [_missing(table, dataset, row, folder) for dataset in table.datasets for row in table.rows]
+    missing = [f"- {text}" for text in dict.fromkeys(notes) if text]
+    return "\n".join(parts + ([*missing, ""] if missing else []))
+
+
+def _line(table: Table, dataset: str, row: Row, folder: Path) -> list[str]:
+    return [row.label, *(_cell(table, dataset, row, column, folder) for column in table.columns)]
+
+
+def _cell(table: Table, dataset: str, row: Row, column: str, folder: Path) -> str:
+    ours = measured(table.configuration(dataset, row), row.reading, column, folder)
+    paper = in_paper(table.paper_key(row), READ_BY_AUTHORS.get(dataset, dataset), row.paper, column)
+    if paper is None:
+        return str(ours) if ours else "not run"
+    spread = "" if paper.deviation != paper.deviation else f" ± {paper.deviation:.2f}"
+    text = f"{paper.mean:.2f}{spread}"
+    return f"{ours} ({text}, {ours.mean - paper.mean:+.2f})" if ours else f"not run ({text})"
+
+
+def _missing(table: Table, dataset: str, row: Row, folder: Path) -> str | None:
+    """Returns why not all trials have run, if they have not."""
+    if not store.missing_trials(table.configuration(dataset, row), TRIALS, folder):
+        return None
+    name = row.trained_by or table.name
+    command = f"`python -m benchmarks.paper --table {name} --dataset {dataset} --loss {row.loss}`"
+    reason = REASONS.get("cifar10" if dataset in IMAGES else row.loss)
+    return reason or f"Not all trials of {row.label} on {LABELS[dataset]} have run: {command}"

@@ -1,0 +1,37 @@
+"""A `Batch`: how many samples and classes, with or without weights and soft labels; and its arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A kind of batch.
+
+    Attributes:
+        samples: Number of samples.
+        classes: Number of classes; arrays have the shape (samples, classes).
+        weighted: Whether samples have weights.
+        soft_labels: Whether labels are smoothed, 0.05 and 0.95 instead of 0 and 1.
+    """
+
+    samples: int
+    classes: int = 1
+    weighted: bool = False
+    soft_labels: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of labels."""
+        return self.samples * self.classes
+
+    def arrays(self) -> list[np.ndarray]:
+        """Returns labels (10 % positive), probabilities and perhaps weights, the same in every call."""
+        rng, shape = np.random.default_rng(0), (self.samples, self.classes)
+        y = (rng.random(shape) < 0.1).astype("float32")
+        p = np.clip(rng.beta(1, 3, shape) + 0.2 * y, 0, 1).astype("float32")
+        w = [rng.uniform(0.5, 1.5, (self.samples, 1)).astype("float32")] if self.weighted else []
+        return [0.9 * y + 0.05 if self.soft_labels else y, p, *w]

@@ -1,0 +1,40 @@
+"""The figure of the documentation: time over the number of samples, compiled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+from matplotlib import pyplot as plt
+
+from benchmarks.speed.losses import BASE
+from benchmarks.speed.results import Results
+
+COLOURS = {BASE: "#000000", "linear": "#0072B2", "sigmoid": "#D55E00", "tabulated": "#009E73"}  # safe for colour-blind
+
+
+def write(results: Results, path: Path) -> None:
+    """Writes the figure."""
+    matplotlib.use("Agg")
+    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+    for name, points in _curves(results).items():
+        kind, _, thresholds = name.partition(", ")
+        if kind not in COLOURS or "uneven" in thresholds:
+            continue
+        style = {"9": "s--", "99": "^:"}.get(thresholds.split(" ")[0], "o-")
+        axes.loglog(*zip(*sorted(points)), style, label=name, color=COLOURS[kind], ms=5, lw=3 if kind == BASE else 1.3)
+    axes.set(xlabel="samples in the batch", ylabel="ms, forward + gradient", title="Compiled losses on a CPU")
+    axes.legend(fontsize=8, frameon=False)
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+def _curves(results: Results) -> dict[str, list[tuple[int, float]]]:
+    """Returns (n, ms) of each loss in the groups of one class that are compiled, without weights."""
+    curves: dict[str, list[tuple[int, float]]] = {}
+    for group, cases in results["speed"].items():
+        size, _, kind = group.partition(", ")
+        if kind == "compiled":
+            for name, case in cases.items():
+                curves.setdefault(name, []).append((int(size.removeprefix("n=")), case["wall"]["ms"][1]))
+    return curves

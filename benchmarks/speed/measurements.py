@@ -1,0 +1,63 @@
+"""What is measured: functions of a group of cases, or of one case in a process of its own."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import multiprocessing
+import os
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from benchmarks.speed.cases import Case, Group
+from benchmarks.speed.timing import Rounds, Run, Times, interleaved
+
+
+def step_times(group: Group, rounds: Rounds) -> dict[str, Times]:
+    """Returns the times of the cases of a group that can run, measured in turn."""
+    steps = {name: case.step() for name, case in group.cases.items()}
+    return interleaved({name: step for name, step in steps.items() if step is not None}, group.rounds or rounds)
+
+
+def memory(case: Case) -> float | None:
+    """Returns the peak in float32 arrays as large as the labels; the gradient is one of them. `None` if not known."""
+    step = case.step()
+    needed = peak_memory(step) if step else None
+    if needed is None or needed < 4 * case.batch.size:
+        return None  # less than the gradient alone: an allocator kept what was freed, and the peak was not seen
+    return round(needed / (4 * case.batch.size), 2)
+
+
+def in_own_process(measurement: Callable[[Case], Any], case: Case) -> Any:
+    """Returns what a measurement gives in a new process, where nothing else was traced, compiled or allocated.
+
+    Without oneDNN: its allocator keeps what is freed, which hides the peak, and compiled losses do not need it.
+    """
+    with (
+        mock.patch.dict(os.environ, TF_ENABLE_ONEDNN_OPTS="0"),
+        ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool,
+    ):
+        return pool.submit(measurement, case).result()
+
+
+def peak_memory(run: Run, repetitions: int = 3) -> int | None:
+    """Returns the bytes that a warmed-up call needs on top of what lives already; `None` anywhere but on Linux."""
+    run()
+    gc.collect()
+    try:
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak
+    except OSError:
+        return None
+    before = _status("VmRSS")
+    for _ in range(repetitions):
+        run()
+    return max(_status("VmHWM") - before, 0)
+
+
+def _status(field: str) -> int:
+    line = next(x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith(field))
+    return 1024 * int(line.split()[1])
