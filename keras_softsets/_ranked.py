@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
 from keras import ops
 
 from keras_softsets._backend import Tensor
@@ -51,7 +50,7 @@ def _after(x: Tensor) -> Tensor:
 
 def _end_of_ties(last: Tensor) -> Tensor:
     """The row in which the equal probabilities of each row end."""
-    rows = ops.cast(ops.arange(ops.shape(last)[0])[:, None], "int32")
-    ends = ops.where(last, rows, np.iinfo("int32").max)
-    # Inside a graph the scan forgets the shape.
-    return ops.reshape(ops.associative_scan(ops.minimum, ends, reverse=True, axis=0), ops.shape(last))
+    count = ops.shape(last)[0]
+    ends = ops.sort(ops.where(last, ops.cast(ops.arange(count)[:, None], "int32"), count), axis=0)  # of each group
+    ones = ops.cast(last, "int32")
+    return ops.take_along_axis(ends, ops.cumsum(ones, 0) - ones, 0)  # the groups before a row

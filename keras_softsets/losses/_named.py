@@ -213,7 +213,7 @@ class SoftKappa(NamedLoss):
 
     Examples:
         >>> round(float(SoftKappa()([0, 1, 2], [[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.4, 0.5]])), 4)
-        0.4545
+        0.4359
     """
 
     score_name = "kappa"

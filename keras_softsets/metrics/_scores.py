@@ -37,7 +37,8 @@ class Scores(CellsMetric):
         dtype: Type of the results. Defaults to `None`, floatx.
 
     Examples:
-        >>> metric = Scores(["f1", "precision", registry.f_beta(beta=2)])
+        >>> from keras_softsets import scores
+        >>> metric = Scores(["f1", "precision", scores.f_beta(beta=2)])
         >>> values = metric([0, 0, 0, 1, 1], [0.1, 0.6, 0.7, 0.4, 0.9])
         >>> {key: round(float(value), 4) for key, value in values.items()}
         {'f1': 0.4, 'precision': 0.3333, 'f_beta': 0.4545}

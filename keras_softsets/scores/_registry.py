@@ -29,6 +29,7 @@ class Score:
     """A score with its parameters; call it on cells, or with other parameters for another score.
 
     Examples:
+        >>> from keras_softsets.scores import f_beta
         >>> cells = ConfusionMatrix(tp=4.0, fp=1.0, fn=2.0, tn=3.0)
         >>> f2 = f_beta(beta=2)
         >>> round(float(f2(cells)), 3), round(float(f_beta(cells, beta=2)), 3)
@@ -140,6 +141,7 @@ def score(function: Callable[..., Tensor] | None = None, *, of: str = "cells", c
         curve: Whether the function reads the whole threshold axis and returns shape (classes,). Defaults to `False`.
 
     Examples:
+        >>> from keras_softsets.scores import ratio
         >>> @score
         ... def negative_predictive_value(cells):
         ...     return ratio(cells.tn, cells.predicted_negatives, cells)

@@ -28,7 +28,7 @@ def mlp(**output):
 
 
 def train(model, loss, x, y, *, jit_compile="auto", epochs=6, **fit):
-    f1 = metrics.F1(from_logits=loss.recipe.from_logits)
+    f1 = metrics.F1(from_logits=loss.evaluation.from_logits)
     model.compile(keras.optimizers.Adam(0.03), loss, metrics=[f1], jit_compile=jit_compile)
     history = model.fit(x, y, batch_size=96, epochs=epochs, verbose=0, **fit).history  # the last batch is partial
     assert np.isfinite(history["loss"]).all()
