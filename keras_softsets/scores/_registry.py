@@ -92,6 +92,8 @@ class Score:
         return ops.cast(value, dtype)
 
     def _named(self, *args: Any, **parameters: Any) -> dict[str, Any]:
+        if not args and not parameters:
+            return {}
         names = list(inspect.signature(self.function).parameters)[1:]
         unknown = [name for name in parameters if name not in names]
         close = difflib.get_close_matches(unknown[0], (*names, *RESERVED), 1) if unknown else []

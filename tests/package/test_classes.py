@@ -104,7 +104,11 @@ def test_importances_of_classes():
     soft = SoftF1(threshold="argmax", average=None, reduction=None)(ids, p, w)
     loss = SoftF1(threshold="argmax", average=[3, 0, 1])(ids, p, w)
     assert float(loss) == pytest.approx(np.average(soft, weights=[3, 0, 1]), rel=1e-6)
-    for bad, message in (([1, 2], "each of 3 classes"), ([0, 0, 0], "importance greater than 0"), ([1, -1, 0], "least")):
+    for bad, message in (
+        ([1, 2], "each of 3 classes"),
+        ([0, 0, 0], "importance greater than 0"),
+        ([1, -1, 0], "least"),
+    ):
         with pytest.raises(ValueError, match=message):
             evaluate(ids, p, "f1", threshold="argmax", average=bad)
 

@@ -72,7 +72,9 @@ def test_an_id_that_does_not_count_may_be_anything(mode):
         calls = (make(), (w * kept).astype("float32")), (make(ignore_class=-1), w)
         for loss, weight in calls:
             call = loss if mode == "eager" else tf.function(loss)
-            assert float(call(tf.constant(odd), tf.constant(p), tf.constant(weight))) == pytest.approx(expected, rel=1e-5)
+            assert float(call(tf.constant(odd), tf.constant(p), tf.constant(weight))) == pytest.approx(
+                expected, rel=1e-5
+            )
 
 
 def test_ignored_ids_have_no_slope_and_their_predictions_may_be_nan():
