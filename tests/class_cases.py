@@ -1,4 +1,4 @@
-"""What tests of several classes share: batches of class ids, streams, scikit-learn's scores and float64 transcriptions."""
+"""What tests of several classes share: batches, streams, scikit-learn's scores and float64 transcriptions."""
 
 import warnings
 
