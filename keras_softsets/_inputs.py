@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import operator
 from typing import Any, NamedTuple
 
 import numpy as np
 from keras import ops
 
 from keras_softsets._backend import Tensor
-from keras_softsets._labels import Labels, Shape, are_ids, from_ids, from_one_class
+from keras_softsets._labels import Labels, Shape, are_ids, check_ids, from_ids, from_one_class
 
 MARGIN = 0.1  # interpolated probabilities overshoot a little, and are clipped; logits go further
 
@@ -128,15 +129,25 @@ def as_sets(
     of_sets = [weight for weight in weights if all(side == 1 for side in weight.shape[1:])]
     of_elements = [weight for weight in weights if not any(weight is other for other in of_sets)]
     weight = _product(of_elements, predictions, whole_rows)
-    importance = ops.ones_like(predictions[:, :1]) if weight is None else ops.cast(ops.not_equal(weight, 0), "float32")
-    importance = ops.max(ops.reshape(importance, (ops.shape(importance)[0], -1)), axis=1)
-    for other in of_sets:
-        importance = importance * ops.reshape(other, (-1,))
+    importance = _importance(ops.ones_like(predictions) if weight is None else weight, of_sets)
     if from_logits and not rivals:
         predictions = _without_absent(predictions, weight, whole_rows=False)
     deep = [None if x is None else _three_axes(x) for x in (labels, predictions, weight)]
+    return Sets(Samples(deep[0], deep[1], deep[2], from_logits, rivals), importance)
+
+
+def _importance(weight: Tensor, of_sets: list[Tensor]) -> Tensor:
+    """The weight of each set, 0 where nothing in it counts."""
+    counts = ops.any(ops.not_equal(weight, 0), axis=tuple(range(1, len(weight.shape))))
+    importance = ops.cast(counts, weight.dtype)
+    for other in of_sets:
+        importance = importance * ops.reshape(other, (-1,))
     valid = ops.logical_and(importance >= 0, importance < np.inf)
-    return Sets(Samples(deep[0], deep[1], deep[2], from_logits, rivals), _or_nan(valid, importance))
+    if hasattr(valid, "numpy") and not np.all(ops.convert_to_numpy(valid)):
+        raise ValueError(
+            f"`sample_weight` must be finite and non-negative. Received: {_range(ops.convert_to_numpy(importance))}"
+        )
+    return _or_nan(valid, importance)
 
 
 def counted(y: Tensor, p: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -204,10 +215,13 @@ def _lined_up(
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
     """Labels, predictions and all weights with the same number of axes, (..., classes)."""
     predictions = ops.cast(ops.convert_to_tensor(y_pred), dtype)
-    (labels, counts), predictions = _lined_up_labels(ops.convert_to_tensor(y_true), predictions, ignore_class)
+    found, predictions = _lined_up_labels(ops.convert_to_tensor(y_true), predictions, ignore_class)
     named = {"sample_weight": sample_weight, "mask": mask}
     weights = [_lined_up_weights(name, x, predictions, whole_rows) for name, x in named.items() if x is not None]
-    return labels, predictions, weights if counts is None else [*weights, counts]
+    weights = weights if found.counts is None else [*weights, found.counts]
+    if found.ids is not None:
+        check_ids(found.ids, predictions.shape[-1], weights)
+    return found.label, predictions, weights
 
 
 def _lined_up_labels(labels: Tensor, predictions: Tensor, ignore_class: int | None) -> tuple[Labels, Tensor]:
@@ -276,4 +290,5 @@ def _two_axes(x: Tensor) -> Tensor:
 
 def _three_axes(x: Tensor) -> Tensor:
     shape = ops.shape(x)
-    return ops.reshape(x, (shape[0], -1, shape[-1])) if len(shape) > 2 else x[:, None]
+    # -1 cannot be inferred when there are no sets, as on a replica that gets nothing.
+    return ops.reshape(x, (shape[0], functools.reduce(operator.mul, shape[1:-1], 1), shape[-1]))

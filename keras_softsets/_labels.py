@@ -14,10 +14,11 @@ Shape = tuple[int | None, ...]
 
 
 class Labels(NamedTuple):
-    """Labels in the shape of the predictions, and which of them count (None: all)."""
+    """Labels in the shape of the predictions, which of them count (None: all), and the ids that they come from."""
 
     label: Tensor
     counts: Tensor | None
+    ids: Tensor | None = None
 
 
 def are_ids(truth: Shape, shape: Shape) -> bool:
@@ -32,10 +33,9 @@ def from_ids(ids: Tensor, classes: int, ignore_class: int | None, like: Tensor) 
         ids = ops.cast(ids, "int64")  # comparisons with 300 or 255 would overflow in eight bits
     counts = None if ignore_class is None else ops.not_equal(ids, ops.cast(ignore_class, ids.dtype))
     known = _exist(ids, classes)
-    _raise_unless_all(known if counts is None else ops.logical_or(known, ops.logical_not(counts)), ids, classes)
     hot = ops.one_hot(ops.cast(ids, "int32"), classes, dtype=like.dtype)
     label = ops.where(known[..., None], hot, ops.cast(np.nan, like.dtype))
-    return Labels(label, None if counts is None else ops.cast(counts[..., None], like.dtype))
+    return Labels(label, None if counts is None else ops.cast(counts[..., None], like.dtype), ids)
 
 
 def from_one_class(labels: Tensor, ignore_class: int | None) -> Labels:
@@ -54,12 +54,16 @@ def _exist(ids: Tensor, classes: int) -> Tensor:
     return ops.logical_and(ops.logical_and(ids >= 0, ids < classes), ops.equal(ids, ops.floor(ids)))
 
 
-def _raise_unless_all(valid: Tensor, ids: Tensor, classes: int) -> None:
-    if not hasattr(valid, "numpy"):  # inside a graph, where NaN has to speak for itself
+def check_ids(ids: Tensor, classes: int, weights: list[Tensor]) -> None:
+    """Raises if an eager id that counts does not exist; weights are (..., classes) or (..., 1), and 0 is absence."""
+    if not hasattr(ids, "numpy"):  # inside a graph, where NaN has to speak for itself
         return
-    if not np.all(ops.convert_to_numpy(valid)):
-        values: Any = ops.convert_to_numpy(ids)[~ops.convert_to_numpy(valid)]
+    wrong = ~ops.convert_to_numpy(_exist(ids, classes))
+    for weight in weights if wrong.any() else []:
+        wrong = wrong & np.any(ops.convert_to_numpy(weight) != 0, axis=-1)
+    if wrong.any():
+        values: Any = np.unique(ops.convert_to_numpy(ids)[wrong])[:5]
         raise ValueError(
             f"`y_true` must hold class ids, whole numbers from 0 to {classes - 1} (`ignore_class` removes another), or "
-            f"labels in the shape of `y_pred`. Received: {', '.join(f'{value:g}' for value in np.unique(values)[:5])}"
+            f"labels in the shape of `y_pred`. Received: {', '.join(f'{value:g}' for value in values)}"
         )

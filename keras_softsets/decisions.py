@@ -13,7 +13,6 @@ Losses, metrics, `evaluate`, `confusion_matrix`, plots and `export_classifier` t
 from __future__ import annotations
 
 import dataclasses
-import math
 import numbers
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -33,6 +32,7 @@ RULE = (
 
 
 _SMALLEST = 1e-7  # probability that a soft argmax tells from 0, as in Keras; it bounds the gradient
+TINY = float(np.finfo("float32").tiny)  # the same for a hard one with offsets: smaller numbers are flushed to 0 by some
 
 
 class Decision:
@@ -152,7 +152,7 @@ class Argmax(Decision):
     1, and comes closer to the argmax the lower the temperature is. Logits are those of a softmax.
 
     Args:
-        temperature: Softness of the decision, greater than 0. Defaults to `1.0`.
+        temperature: Softness of the decision, at least 1e-6. Defaults to `1.0`.
         offsets: Numbers added to log p before the decision, one for each class; what `tune_threshold` returns for
             `decision="argmax"`. Defaults to `None`.
 
@@ -170,19 +170,33 @@ class Argmax(Decision):
     one_class_wins = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "temperature", check_number("temperature", self.temperature, 0.0, open_low=True))
+        object.__setattr__(self, "temperature", check_number("temperature", self.temperature, 1e-6))
         if self.offsets is not None:
-            object.__setattr__(self, "offsets", tuple(check_number("offsets", x, -math.inf) for x in self.offsets))
+            object.__setattr__(self, "offsets", _offsets_of(self.offsets))
 
     def memberships(self, samples: Samples, heaviside: Heaviside) -> Tensor:
         """The softmax of log p / temperature, or which class is the first of the largest."""
-        log_p = samples.log_probability(_SMALLEST if heaviside.differentiable else 0.0)
-        log_p = log_p if self.offsets is None else log_p + ops.cast(np.asarray(self.offsets), log_p.dtype)
         if heaviside.differentiable:
-            return ops.softmax(log_p / self.temperature, axis=-1)[None]
-        winner = ops.one_hot(ops.argmax(log_p, axis=-1), log_p.shape[-1], dtype=log_p.dtype)
-        nan = ops.any(ops.isnan(log_p), axis=-1, keepdims=True)
-        return ops.where(nan, ops.cast(np.nan, log_p.dtype), winner)[None]
+            return self._shares(samples)[None]
+        p = samples.prediction
+        winner = ops.one_hot(self.winner(samples), p.shape[-1], dtype=p.dtype)
+        nan = ops.any(ops.isnan(p), axis=-1, keepdims=True)
+        return ops.where(nan, ops.cast(np.nan, p.dtype), winner)[None]
+
+    def winner(self, samples: Samples) -> Tensor:
+        """The class that wins, from (..., classes) to (...), int32."""
+        if self.offsets is None:  # not by way of logarithms, which are equal for many a pair of neighbouring numbers
+            return ops.argmax(samples.prediction, axis=-1)
+        log_p = samples._replace(prediction=ops.cast(samples.prediction, "float64")).log_probability(TINY)
+        return ops.argmax(log_p + np.asarray(self.offsets), axis=-1)
+
+    def _shares(self, samples: Samples) -> Tensor:
+        log_p = samples.log_probability(_SMALLEST)
+        log_p = log_p if self.offsets is None else log_p + ops.cast(np.asarray(self.offsets), log_p.dtype)
+        # The largest is 0 before the division, after which large logits would be infinite.
+        largest = ops.max(log_p, axis=-1, keepdims=True, initial=-np.inf)  # without `initial`, Keras refuses no samples
+        distance = log_p - ops.stop_gradient(largest)
+        return ops.softmax(distance / self.temperature, axis=-1)
 
     def check(self, heaviside: Heaviside, classes: int | None = None) -> None:
         """A single class has no rival."""
@@ -218,6 +232,16 @@ def get(threshold: DecisionLike) -> Decision:
         if isinstance(threshold, Decision)
         else Thresholds(numbers_of(threshold, f"`threshold` must be {RULE}"))
     )
+
+
+def _offsets_of(values: Any) -> tuple[float, ...]:
+    try:
+        offsets = np.asarray(values, "float64")
+    except (TypeError, ValueError):
+        offsets = np.empty(0)
+    if offsets.ndim != 1 or not offsets.size or not np.isfinite(offsets).all():
+        raise ValueError(f"`offsets` must be a sequence of finite numbers, one for each class. Received: {values!r}")
+    return tuple(offsets.tolist())
 
 
 def numbers_of(values: Any, rule: str) -> tuple[float, ...]:

@@ -72,6 +72,7 @@ class Evaluation:
         self.from_logits = bool(from_logits)
         self.zero_division = scores.check_zero_division(zero_division)
         self.per_sample = bool(per_sample)
+        self._check_mixture()
         self.ignore_class = (
             None if ignore_class is None else check_whole_number("ignore_class", ignore_class, -(2**31), 2**31)
         )
@@ -90,6 +91,13 @@ class Evaluation:
             return Thresholds(tuple(sorted(decision.thresholds)))
         return decision
 
+    def _check_mixture(self) -> None:
+        if self.per_sample and self.average is None and len({score.of for score in self.scores}) == 2:
+            raise ValueError(
+                "`average` must not be None where each sample is a set, and scores of the c x c matrix, which have one "
+                f"value for all classes, are mixed with others. Received: scores={list(self.scores)}"
+            )
+
     def totals(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Returns what is summed over samples, in float64.
 
@@ -106,9 +114,8 @@ class Evaluation:
     def values(self, totals: Tensor) -> list[Tensor]:
         """Returns the scores, averaged over thresholds and classes, and with `per_sample` over samples."""
         if self.per_sample:
-            return [
-                total / ops.where(weight > 0, weight, 1.0) for total, weight in ops.unstack(totals, len(self.scores))
-            ]
+            sums, weights = totals[:, 0], totals[:, 1]
+            return ops.unstack(sums / ops.where(ops.equal(weights, 0), 1.0, weights), len(self.scores))
         if self.of_classes:
             return [self._value(score, MulticlassMatrix(totals)) for score in self.scores]
         cells = ConfusionMatrix.from_stacked(totals)
@@ -135,15 +142,14 @@ class Evaluation:
         )
 
     def _matrix(self, samples: Samples) -> Tensor:
-        if isinstance(self.decision, Argmax) and self.of_classes:
+        if self.of_classes:
             return sum_counts(samples, self.decision, self.heaviside)
         return sum_cells(samples, self.decision, self.heaviside).stacked()
 
     def _value(self, score: Score, matrix: MulticlassMatrix) -> Tensor:
         if score.of == "cells":
             return scores.averaged(score, matrix.one_vs_rest(), self.average, self.zero_division)
-        with scores.zero_division_as(1.0 if self.zero_division == 1 else 0.0):
-            return score(matrix)
+        return scores.of_matrix(score, matrix, self.zero_division)[0]
 
     def _totals_of_sets(self, sets: Sets) -> Tensor:
         def weighted(values: Tensor, defined: Tensor) -> Tensor:
@@ -151,13 +157,19 @@ class Evaluation:
             importance = defined * (importance[:, None] if len(values.shape) == 2 else importance)
             return ops.stack([ops.sum(importance * values, 0), ops.sum(importance, 0)])
 
-        if isinstance(self.decision, Argmax) and self.of_classes:
-            counts = sum_counts(sets.samples, self.decision, self.heaviside)
-            each = [ops.vectorized_map(lambda c, s=s: self._value(s, MulticlassMatrix(c)), counts) for s in self.scores]
-            return ops.stack([weighted(values, ops.ones_like(values)) for values in each])
-        cells = sum_cells_of_sets(sets.samples, self.decision, self.heaviside)
-        pairs = [scores.averaged_sets(score, cells, self.average, self.zero_division) for score in self.scores]
-        return ops.stack([weighted(*pair) for pair in pairs])
+        return ops.stack([weighted(*pair) for pair in self._values_of_sets(sets.samples)])
+
+    def _values_of_sets(self, samples: Samples) -> list[tuple[Tensor, Tensor]]:
+        """Each score of each set, and whether it has a meaning."""
+        kinds = {score.of for score in self.scores}
+        cells: Any = sum_cells_of_sets(samples, self.decision, self.heaviside) if "cells" in kinds else None
+        counts: Any = sum_counts(samples, self.decision, self.heaviside) if "classes" in kinds else None
+        return [
+            scores.averaged_sets(score, cells, self.average, self.zero_division)
+            if score.of == "cells"
+            else scores.of_matrices(score, counts, self.zero_division)
+            for score in self.scores
+        ]
 
     def config(self) -> dict[str, Any]:
         """Returns all arguments but the scores, in a form that Keras can write to a file."""

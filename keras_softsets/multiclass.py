@@ -10,7 +10,7 @@ from keras_softsets import heaviside as heavisides
 from keras_softsets._backend import Tensor
 from keras_softsets._inputs import Samples, as_samples, explain
 from keras_softsets.confusion import ConfusionMatrix
-from keras_softsets.decisions import Argmax
+from keras_softsets.decisions import Argmax, Decision
 from keras_softsets.heaviside import Heaviside, HeavisideLike
 
 
@@ -41,7 +41,7 @@ class MulticlassMatrix(NamedTuple):
     @property
     def total(self) -> Tensor:
         """Weight of everything."""
-        return ops.sum(self.counts)
+        return ops.sum(self.counts, (-2, -1))
 
     def one_vs_rest(self) -> ConfusionMatrix:
         """Returns each class against the rest: cells of shape (1, classes)."""
@@ -97,10 +97,10 @@ def multiclass_confusion_matrix(
     return MulticlassMatrix(ops.cast(counts, "float32"))
 
 
-def sum_counts(samples: Samples, decision: Argmax, heaviside: Heaviside) -> Tensor:
+def sum_counts(samples: Samples, decision: Decision, heaviside: Heaviside) -> Tensor:
     """The definition: counts[i, j] is the sum of w y_i h_j, in float64, so that counts stay exact past 2^24."""
     samples = samples.counted()
-    (h,) = decision.memberships(samples, heaviside)  # (..., samples, classes)
+    h = decision.memberships(samples, heaviside)[0]  # (..., samples, classes)
     label = samples.label if samples.weight is None else samples.weight * samples.label
     label, h = ops.cast(label, "float64"), ops.cast(h, "float64")
     return ops.matmul(ops.swapaxes(label, -1, -2), h)

@@ -120,3 +120,54 @@ def gradient(function, p, epsilon=1e-6):
         down[index] -= epsilon
         result[index] = (function(up) - function(down)) / (2 * epsilon)
     return result
+
+
+# Several classes: the argmax, soft and hard, and the c x c matrix.
+
+
+def shares(p, temperature=1.0, offsets=0.0, *, logits=False):
+    """How much of each sample is decided as each class: the softmax of log p / temperature."""
+    p = np.asarray(p, "float64")
+    z = ((p if logits else np.log(np.maximum(p, 1e-7))) + offsets) / temperature
+    z = np.exp(z - z.max(-1, keepdims=True))
+    return z / z.sum(-1, keepdims=True)
+
+
+def winners(p, offsets=0.0):
+    """The hard decision, one-hot."""
+    p = np.asarray(p)
+    log_p = np.log(np.maximum(p.astype("float64"), np.finfo("float32").tiny)) + offsets
+    return np.eye(p.shape[-1])[(log_p if np.any(offsets) else p).argmax(-1)]
+
+
+def counts(y, h, w=None):
+    """counts[i, j]: the sum over samples of w y_i h_j."""
+    w = np.ones(len(y)) if w is None else np.asarray(w, "float64").reshape(-1)
+    return np.einsum("n,ni,nj->ij", w, np.asarray(y, "float64"), np.asarray(h, "float64"))
+
+
+def one_vs_rest(matrix):
+    """tp, fp, fn, tn of shape (1, classes)."""
+    tp, decided, true = np.diag(matrix), matrix.sum(0), matrix.sum(1)
+    return np.array([tp, decided - tp, true - tp, matrix.sum() - decided - true + tp])[:, None]
+
+
+def _kappa(matrix, weights=None):
+    classes, total = len(matrix), matrix.sum()
+    distance = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes)))
+    price = {None: distance > 0, "linear": distance, "quadratic": distance**2}[weights]
+    expected = np.sum(price * np.outer(matrix.sum(1), matrix.sum(0))) / max(total, 1e-300)
+    return float(_safe(expected - np.sum(price * matrix), expected))
+
+
+def _r_k(matrix):
+    s, t, p = matrix.sum(), matrix.sum(1), matrix.sum(0)
+    return float(_safe(np.trace(matrix) * s - t @ p, np.sqrt(s**2 - p @ p) * np.sqrt(s**2 - t @ t)))
+
+
+# One entry for each score of the c x c matrix in the registry.
+MATRIX_SCORES = {
+    "multiclass_accuracy": lambda matrix: float(_safe(np.trace(matrix), matrix.sum())),
+    "multiclass_mcc": _r_k,
+    "kappa": _kappa,
+}

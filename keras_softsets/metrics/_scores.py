@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -116,4 +117,8 @@ def _resolved(score: Any) -> registry.Score:
 
 
 def _key(score: registry.Score, repeated: bool) -> str:
-    return "_".join([score.name, *(f"{value:g}" for value in score.parameters.values())]) if repeated else score.name
+    return "_".join([score.name, *map(_word, score.parameters.values())]) if repeated else score.name
+
+
+def _word(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, numbers.Real) else str(value)

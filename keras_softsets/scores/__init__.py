@@ -21,6 +21,8 @@ from keras_softsets.scores._averaging import averaged as averaged
 from keras_softsets.scores._averaging import averaged_sets as averaged_sets
 from keras_softsets.scores._averaging import check_average as check_average
 from keras_softsets.scores._averaging import check_zero_division as check_zero_division
+from keras_softsets.scores._averaging import of_matrices as of_matrices
+from keras_softsets.scores._averaging import of_matrix as of_matrix
 from keras_softsets.scores._classes import kappa as kappa
 from keras_softsets.scores._classes import multiclass_accuracy as multiclass_accuracy
 from keras_softsets.scores._classes import multiclass_mcc as multiclass_mcc

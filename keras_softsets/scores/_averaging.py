@@ -12,6 +12,7 @@ from keras import ops
 from keras_softsets._backend import Tensor
 from keras_softsets._checks import check_choice, check_number
 from keras_softsets.confusion import ConfusionMatrix
+from keras_softsets.multiclass import MulticlassMatrix
 from keras_softsets.scores._arithmetic import zero_division_as
 from keras_softsets.scores._registry import Score
 
@@ -91,10 +92,27 @@ def _scored(score: Score, cells: ConfusionMatrix, zero_division: ZeroDivision) -
     return ops.reshape(values, sets), ops.reshape(defined, sets)
 
 
-def _defined(score: Score, cells: ConfusionMatrix, values: Tensor) -> Tensor:
+def of_matrix(score: Score, matrix: MulticlassMatrix, zero_division: ZeroDivision) -> tuple[Tensor, Tensor]:
+    """Scores a c x c matrix; returns the value, and whether it has a meaning, as 0 or 1."""
+    with zero_division_as(1.0 if zero_division == 1 else 0.0):
+        value = score(matrix)
+    if len(value.shape):
+        raise ValueError(
+            f"A score of classes must give a single number. Received: {score!r} of shape {tuple(value.shape)}"
+        )
+    return value, _defined(score, matrix, value) if zero_division == "ignore" else ops.ones_like(value)
+
+
+def of_matrices(score: Score, counts: Tensor, zero_division: ZeroDivision) -> tuple[Tensor, Tensor]:
+    """Scores each of several c x c matrices, (sets, classes, classes), like `averaged_sets`."""
+    both = ops.vectorized_map(lambda c: ops.stack(of_matrix(score, MulticlassMatrix(c), zero_division)), counts)
+    return both[:, 0], both[:, 1]
+
+
+def _defined(score: Score, matrix: ConfusionMatrix | MulticlassMatrix, values: Tensor) -> Tensor:
     """Where a score is not 0 / 0: once more with NaN for that, but a NaN of the data is none."""
     with zero_division_as(math.nan):
-        marked = score(cells.map(ops.stop_gradient))
+        marked = score(type(matrix)(*map(ops.stop_gradient, matrix)))
     undefined = ops.logical_and(ops.isnan(marked), ops.logical_not(ops.isnan(values)))
     return 1 - ops.cast(undefined, values.dtype)
 
@@ -113,9 +131,8 @@ def _importance(cells: ConfusionMatrix, average: Average) -> Tensor:
 
 def _mean(values: Tensor, weights: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     """The weighted mean, 0 where all weights are, and whether there was any."""
-    largest = ops.max(
-        weights, axis, keepdims=True
-    )  # first to a scale on which no sum is lost, however small weights are
+    # First to a scale on which no sum is lost, however small weights are.
+    largest = ops.max(weights, axis, keepdims=True, initial=0.0)
     shares = weights / ops.where(largest > 0, largest, 1.0)
     total = ops.sum(shares, axis)
     return ops.sum(values * shares, axis) / ops.where(total > 0, total, 1.0), ops.cast(total > 0, values.dtype)

@@ -1,0 +1,9 @@
+"""Conformance kit: `check_score` tries a score as loss and metric, and names what fails.
+
+Examples:
+    >>> from keras_softsets import scores, testing
+    >>> len(testing.check_score(scores.f_beta, beta=2)), len(testing.check_score(scores.kappa, weights="linear"))
+    (14, 14)
+"""
+
+from keras_softsets.testing._check import check_score as check_score
