@@ -72,6 +72,14 @@ def test_masks_reach_each_part(reduction):
     assert not slope[~mask].any()
 
 
+def test_masks_survive_half_precision():
+    y, p, _ = batch(40, classes=1)
+    y, half = y.reshape(10, 4, 1).astype("float32"), tf.cast(p.reshape(10, 4, 1), tf.float16)
+    half._keras_mask = tf.constant(np.random.default_rng(1).random((10, 4)) < 0.6)
+    want = sum(float(part(y, half)) for part in parts().values())
+    assert float(BlendedLoss(parts())(y, half)) == pytest.approx(want, rel=1e-6)
+
+
 @pytest.mark.parametrize("shape", [(12,), (12, 1)])
 def test_class_ids_beside_sparse_crossentropy(shape):
     random = np.random.default_rng(0)
