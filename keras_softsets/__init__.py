@@ -6,6 +6,8 @@ from keras_softsets import metrics as metrics
 from keras_softsets import models as models
 from keras_softsets import plots as plots
 from keras_softsets import scores as scores
+from keras_softsets.blends import BlendedLoss as BlendedLoss
+from keras_softsets.callbacks import BlendSchedule as BlendSchedule
 from keras_softsets.callbacks import WindowedEarlyStopping as WindowedEarlyStopping
 from keras_softsets.confusion import ConfusionMatrix as ConfusionMatrix
 from keras_softsets.confusion import confusion_matrix as confusion_matrix

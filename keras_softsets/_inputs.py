@@ -6,6 +6,7 @@ import functools
 import operator
 from typing import Any, NamedTuple
 
+import keras
 import numpy as np
 from keras import ops
 
@@ -95,6 +96,21 @@ def as_samples(
         predictions = _without_absent(predictions, weight, whole_rows=False)
     flat = [None if x is None else _two_axes(x) for x in (labels, predictions, weight)]
     return Samples(flat[0], flat[1], flat[2], from_logits, rivals)
+
+
+def paired(y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
+    """Labels and predictions for losses that are not ours: of one shape, (..., classes), so that nothing broadcasts.
+
+    Class ids stay as they are, and so does the mask that a layer left on the predictions.
+    """
+    labels, predictions = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
+    predictions = ops.cast(predictions, keras.backend.result_type(predictions.dtype, "float32"))
+    if getattr(labels.shape, "rank", 0) is None or not are_ids(tuple(labels.shape), tuple(predictions.shape)):
+        (labels, _), predictions = _lined_up_labels(labels, predictions, None)
+    mask = getattr(y_pred, "_keras_mask", None)
+    if mask is not None:
+        predictions._keras_mask = mask
+    return labels, predictions
 
 
 class Sets(NamedTuple):

@@ -24,6 +24,14 @@ def count() -> int:
     return int(tf.distribute.get_strategy().num_replicas_in_sync)
 
 
+def keras_scales() -> bool:
+    """Whether Keras (3.15.1) divides its own losses by the number of replicas here.
+
+    It does so in a scope, too, not only inside `strategy.run`; but never if `call` returns a single number (`Dice`).
+    """
+    return bool(tf.distribute.get_strategy().num_replicas_in_sync > 1)
+
+
 def sum_over(totals: Tensor) -> Tensor:
     """The sum over replicas, differentiably; it is outside every XLA-compiled function, as collectives must be."""
     if count() == 1:

@@ -1,3 +1,4 @@
-"""Callbacks: early stopping on a window of epochs, with a journal that survives being killed."""
+"""Callbacks: early stopping on a window of epochs, with a journal that survives being killed; schedules of blends."""
 
+from keras_softsets.callbacks._blend_schedule import BlendSchedule as BlendSchedule
 from keras_softsets.callbacks._early_stopping import WindowedEarlyStopping as WindowedEarlyStopping

@@ -104,13 +104,22 @@ class SoftSetLoss(keras.losses.Loss):
         """
         with keras.name_scope(self.name):
             totals = self.global_totals(y_true, y_pred, sample_weight)
-            (value,) = self.evaluation.values(totals)
-            return ops.cast(self._reduced(1 - value) / _replicas.count(), self.dtype)
+            return ops.cast(self.of_totals(totals) / _replicas.count(), self.dtype)
 
     def global_totals(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """The cells of the batch over all replicas: what the score is computed from."""
         totals = self.evaluation.totals(y_true, y_pred, sample_weight)
         return _replicas.sum_over(ops.cast(totals, "float32"))
+
+    def of_totals(self, totals: Tensor) -> Tensor:
+        """The loss of cells, wherever they have been summed."""
+        (value,) = self.evaluation.values(totals)
+        return self._reduced(1 - value)
+
+    @property
+    def from_logits(self) -> bool:
+        """Whether predictions are logits."""
+        return self.evaluation.from_logits
 
     def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         """Computes the loss without weights."""

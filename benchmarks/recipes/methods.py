@@ -1,0 +1,90 @@
+"""The methods by name: an objective, what is done to the data, and what they are called in tables."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import keras_softsets as kss
+from benchmarks.paper.methods.baselines import binary_crossentropy
+from benchmarks.recipes.memory import Remembered
+from benchmarks.recipes.objectives import Plain, Scheduled, blended, dice, focal, soft
+from keras_softsets.losses import PAPER_THRESHOLDS
+
+MISS = 50.0  # what a missed fraud costs, in alerts: examples/custom_score.py
+
+
+class Method(NamedTuple):
+    """A way of training.
+
+    Attributes:
+        label: What it is called.
+        objective: What is minimised.
+        validated: What chooses the epoch. Defaults to `None`, the objective.
+        balance: `"none"`, `"weighted"` or `"oversampled"`.
+        stratified: Whether positives are spread evenly over batches.
+        output_bias: Whether the output starts at the logarithm of the class ratio.
+    """
+
+    label: str
+    objective: Any
+    validated: Any = None
+    balance: str = "none"
+    stratified: bool = False
+    output_bias: bool = False
+
+
+def savings(cells: kss.ConfusionMatrix) -> Any:
+    """Cost avoided per transaction, in alerts, by the same formula as in examples/custom_score.py."""
+    return (MISS * cells.tp - cells.predicted_positives) / cells.total
+
+
+_F1, _NINE = soft(kss.SoftF1), soft(kss.SoftF1, threshold=PAPER_THRESHOLDS)
+_BCE = Plain(binary_crossentropy)
+
+TABULAR = {
+    "bce": Method("BCE", _BCE),
+    "bce_weighted": Method("balanced BCE", _BCE, balance="weighted"),
+    "bce_oversampled": Method("BCE, oversampled", _BCE, balance="oversampled"),
+    "focal": Method("BinaryFocalCrossentropy", Plain(focal)),
+    "dice": Method("Keras Dice", Plain(dice)),
+    "f1": Method("SoftF1", Plain(_F1)),
+    "f1_nine": Method("SoftF1, nine thresholds", Plain(_NINE)),
+    "f1_sigmoid": Method("SoftF1, sigmoid", Plain(soft(kss.SoftF1, heaviside="sigmoid"))),
+    "f1_bce_0.3": Method("SoftF1 + 0.3 BCE", Plain(blended(_F1, 0.3))),
+    "f1_bce_1": Method("SoftF1 + BCE", Plain(blended(_F1, 1.0))),
+    "f1_bce_3": Method("SoftF1 + 3 BCE", Plain(blended(_F1, 3.0))),
+    "f1_nine_bce_0.3": Method("SoftF1, nine thresholds + 0.3 BCE", Plain(blended(_NINE, 0.3))),
+    "f1_bce_scheduled": Method("SoftF1 + BCE, scheduled", Scheduled(_F1)),
+    "auroc_bce_1": Method("SoftAUROC + BCE", Plain(blended(soft(kss.SoftAUROC), 1.0))),
+}
+MEMORY = {
+    **{name: TABULAR[name] for name in ("bce", "f1", "f1_bce_1")},
+    "f1_memory": Method("SoftF1, memory of 4,096 samples", Remembered(_F1), validated=Plain(_F1)),
+    "f1_stratified": Method("SoftF1, stratified batches", Plain(_F1), stratified=True),
+    "f1_bce_1_stratified": Method("SoftF1 + BCE, stratified batches", Plain(blended(_F1, 1.0)), stratified=True),
+}
+
+
+def _cures(name: str, label: str, kind: Any, *arguments: Any) -> dict[str, Method]:
+    """Returns a loss that gets stuck, and what may cure it."""
+
+    def loss(**options: Any) -> Any:
+        return soft(lambda **more: kind(*arguments, **more), **options)
+
+    return {
+        name: Method(label, Plain(loss())),
+        f"{name}_bce_1": Method(f"{label} + BCE", Plain(blended(loss(), 1.0))),
+        f"{name}_bce_scheduled": Method(f"{label} + BCE, scheduled", Scheduled(loss())),
+        f"{name}_delta_0.2": Method(f"{label}, delta=0.2", Plain(loss(heaviside=kss.LinearHeaviside(0.2)))),
+        f"{name}_bias": Method(f"{label}, output bias", Plain(loss()), output_bias=True),
+    }
+
+
+STUCK = {
+    **_cures("accuracy", "SoftAccuracy", kss.SoftAccuracy),
+    **_cures("savings", "savings", kss.SoftSetLoss, savings),
+    "f1": TABULAR["f1"],
+    "bce": TABULAR["bce"],
+}
+STUDIES = {"tabular": TABULAR, "memory": MEMORY, "stuck": STUCK}
+ALL = {name: method for study in STUDIES.values() for name, method in study.items()}

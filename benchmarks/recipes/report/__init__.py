@@ -1,0 +1,1 @@
+"""The page: tables and a figure, from the CSV files alone."""

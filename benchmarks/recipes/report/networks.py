@@ -1,0 +1,49 @@
+"""The tables of networks that are trained one at a time: CIFAR-10-Frog, and the U-Net."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import markdown
+from benchmarks.paper.records.store import Line, read_lines
+from benchmarks.recipes import images, unet
+from benchmarks.recipes.evaluation import COLUMNS
+
+
+def of_images(folder: Path, network: str) -> str | None:
+    """Returns methods by columns for one network: means over the trials whose epochs are complete."""
+    rows = []
+    for name, method in images.METHODS.items():
+        lines = [best_epoch(read_lines(file)) for file in _trials(folder, network, name)]
+        if lines:
+            cells = [_mean(lines, column) for column in COLUMNS if column != "seconds"]
+            rows.append([method.label, str(len(lines)), *cells, _mean(lines, "epoch", 1)])
+    header = ["", "trials", *(label for column, label in COLUMNS.items() if column != "seconds"), "best epoch"]
+    return markdown.table(header, rows) if rows else None
+
+
+def best_epoch(lines: list[Line]) -> Line:
+    """Returns the line of the epoch with the best F1 on validation data; among equals the first."""
+    return max(lines, key=lambda line: float(line["validation_f1"]))
+
+
+def of_unet(folder: Path, variant: str) -> str | None:
+    """Returns how many trials of each method are stuck, and the mean Jaccard index of all."""
+    rows = []
+    for name, method in unet.METHODS.items():
+        lines = read_lines(folder / unet.path(variant, name))
+        if lines:
+            stuck = sum(int(float(line["stuck"])) for line in lines)
+            rows.append([method.label, f"{stuck} of {len(lines)}", _mean(lines, "jaccard")])
+    return markdown.table(["", "stuck", "Jaccard index"], rows) if rows else None
+
+
+def _trials(folder: Path, network: str, name: str) -> list[Path]:
+    files = sorted(folder.glob(images.path(network, name, 0).replace("trial0", "trial*")))
+    return [file for file in files if len(read_lines(file)) == images.EPOCHS]
+
+
+def _mean(lines: list[Line], column: str, digits: int = 3) -> str:
+    return f"{np.mean([float(line[column]) for line in lines]):.{digits}f}"

@@ -1,0 +1,93 @@
+"""Puts the page together, with a section for each study that has results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.recipes import images, methods, plan, unet
+from benchmarks.recipes.report import claim, figure, networks, tables
+from benchmarks.recipes.report.comparison import compare
+from benchmarks.recipes.report.numbers import Results, methods_at, read, shared_data
+
+_INTRODUCTION = """# Which loss when
+
+Losses for imbalanced classification compared on the same splits, initial weights and batches. The protocol is in
+`benchmarks/recipes/__init__.py`; this page is written by `python -m benchmarks.recipes report` from
+`benchmarks/results/recipes`. Lower is better for the Brier score and the calibration error. In differences, positive is
+better whatever the column; intervals are 95 % bootstrap intervals over paired trials."""
+
+
+def write(folder: Path, path: Path) -> None:
+    """Writes the page, and its figure beside it."""
+    sections = [_INTRODUCTION, *_tabular(folder, path), *_images(folder), *_memory(folder), *_stuck(folder)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n\n".join(sections) + "\n")
+
+
+def _tabular(folder: Path, path: Path) -> Iterator[str]:
+    results = read(folder, methods.TABULAR, plan.BATCH_SIZES["tabular"])
+    sizes = [size for size in plan.BATCH_SIZES["tabular"] if shared_data(results, size)]
+    if not sizes:
+        return
+    labels = _labels(methods.TABULAR)
+    figure.write(results, labels, sizes, path.parent / "images" / "recipes.svg")
+    yield "![F1 at 0.5 against AUROC, and against the calibration error](images/recipes.svg)"
+    for size in sizes:
+        yield f"## Batches of {size}"
+        yield tables.means(results, labels, size)
+        yield from _claim(results, size)
+        yield tables.by_data(results, labels, size, "f1_at_half")
+        yield tables.by_data(results, labels, size, "auroc")
+        for other in (claim.BASELINE, claim.BLEND):
+            if other in methods_at(results, size):
+                yield tables.against(results, labels, size, other)
+        yield "Wins / ties / losses of the row against the column, over data sets and trials:"
+        yield tables.pairs(results, labels, size, "f1_at_half")
+
+
+def _claim(results: Results, size: int) -> Iterator[str]:
+    found = claim.verdicts(results, size)
+    if found:
+        yield (
+            f"The claim that SoftF1 + BCE at 0.5 has at least the F1 of BCE at its tuned threshold minus "
+            f"{claim.F1_MARGIN}, and at least its AUROC minus {claim.AUROC_MARGIN}, holds on "
+            f"{sum(verdict.holds for verdict in found)} of {len(found)} data sets:"
+        )
+        yield tables.claims(results, size)
+
+
+def _images(folder: Path) -> Iterator[str]:
+    for network in images.VARIANTS:
+        table = networks.of_images(folder, network)
+        if table:
+            yield f"## CIFAR-10-Frog, {network}: {images.EPOCHS} epochs for every method"
+            yield table
+
+
+def _memory(folder: Path) -> Iterator[str]:
+    results = read(folder, methods.MEMORY, plan.BATCH_SIZES["memory"])
+    for size in plan.BATCH_SIZES["memory"]:
+        if "f1_memory" in methods_at(results, size) and shared_data(results, size):
+            yield f"## A memory of the cells, batches of {size}"
+            yield tables.means(results, _labels(methods.MEMORY), size)
+            yield tables.by_data(results, _labels(methods.MEMORY), size, "f1_at_half")
+            found = compare(results, "f1_memory", claim.BLEND, size, "f1_at_half")
+            if found:
+                yield f"SoftF1 with a memory minus the blend, F1 at 0.5: {found}; wins / ties / losses {found.counts}."
+
+
+def _stuck(folder: Path) -> Iterator[str]:
+    results = read(folder, methods.STUCK, plan.BATCH_SIZES["stuck"])
+    if any(row.method.startswith(("accuracy", "savings")) for row in results):
+        yield f"## Stuck starts: recall at 0.5 below {unet.STUCK_BELOW}"
+        yield tables.stuck(results, _labels(methods.STUCK), plan.BATCH_SIZES["stuck"][0], unet.STUCK_BELOW)
+    for variant, (policy, rate) in unet.VARIANTS.items():
+        table = networks.of_unet(folder, variant)
+        if table:
+            yield f"## Stuck starts: a U-Net on masks of 1 %, {policy}, learning rate {rate:g}"
+            yield table
+
+
+def _labels(study: dict[str, methods.Method]) -> tables.Labels:
+    return {name: method.label for name, method in study.items()}

@@ -1,0 +1,147 @@
+"""Stuck starts of a small U-Net: blobs that cover 1 % of noisy images, batches of 4, as in the report of the problem.
+
+A trial counts as stuck if its recall at 0.5 on the test images is below 0.01 after the last epoch. Cures are a blend with
+cross-entropy, a schedule, `delta=0.2` and an output bias; variants are precision and learning rate.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+
+import keras_softsets as kss
+from benchmarks.paper.records.store import Line, read_lines, write_lines
+
+SIDE, IMAGES, EPOCHS, BATCH_SIZE, TRIALS = 64, 128, 15, 4, 6
+SHARE = 0.01
+SCHEDULED_EPOCHS = 5
+STUCK_BELOW = 0.01
+MINUTES_PER_TRIAL = 0.6
+# By name: precision and learning rate.
+VARIANTS = {
+    "bfloat16": ("mixed_bfloat16", 2e-3),
+    "float32": ("float32", 2e-3),
+    "bfloat16_slow": ("mixed_bfloat16", 5e-4),
+}
+
+
+class Method(NamedTuple):
+    """What is compiled, and which cure."""
+
+    label: str
+    loss: Callable[[], keras.losses.Loss]
+    scheduled: bool = False
+    output_bias: bool = False
+
+
+def _blend(kind: Callable[..., Any]) -> Callable[[], keras.losses.Loss]:
+    return lambda: kss.BlendedLoss({"score": kind(), "bce": keras.losses.BinaryCrossentropy()})
+
+
+def _cures(name: str, kind: Callable[..., Any]) -> dict[str, Method]:
+    label = kind.__name__
+    return {
+        name: Method(label, kind),
+        f"{name}_bce_1": Method(f"{label} + BCE", _blend(kind)),
+        f"{name}_bce_scheduled": Method(f"{label} + BCE, scheduled", _blend(kind), scheduled=True),
+        f"{name}_delta_0.2": Method(f"{label}, delta=0.2", lambda: kind(heaviside=kss.LinearHeaviside(0.2))),
+        f"{name}_bias": Method(f"{label}, output bias", kind, output_bias=True),
+    }
+
+
+METHODS = {
+    **_cures("jaccard", kss.SoftJaccard),
+    "f1": Method("SoftF1", kss.SoftF1),
+    "dice": Method("Keras Dice", keras.losses.Dice),
+    "bce": Method("BCE", keras.losses.BinaryCrossentropy),
+}
+
+
+def run(
+    methods: list[str], variants: list[str], trials: int, raw_dir: str | None, folder: Path, only_list: bool = False
+) -> None:
+    """Trains what is missing; `raw_dir` is not needed, the images are made up."""
+    wanted = [(variant, name, trial) for variant in variants for trial in range(trials) for name in methods]
+    left = [each for each in wanted if each[2] not in _finished(folder / path(*each[:2]))]
+    print(f"{len(left)} trials, about {MINUTES_PER_TRIAL} min each, {len(left) * MINUTES_PER_TRIAL / 60:.1f} hours")
+    for number, (variant, name, trial) in enumerate([] if only_list else left, 1):
+        line = train(variant, METHODS[name], trial)
+        file = folder / path(variant, name)
+        write_lines(file, sorted([*read_lines(file), line], key=lambda line: line["trial"]))
+        print(f"[{number}/{len(left)}] {path(variant, name)} trial {trial}: {line}", flush=True)
+
+
+def path(variant: str, name: str) -> str:
+    """Returns the file of a method, relative to the folder of results."""
+    return f"unet-{variant}/{name}.csv"
+
+
+def _finished(file: Path) -> set[int]:
+    return {int(line["trial"]) for line in read_lines(file)}
+
+
+def make_images(number: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Returns noisy images and masks of one disc each, (n, side, side, 1)."""
+    random = np.random.default_rng(seed)
+    rows, columns = np.mgrid[:SIDE, :SIDE]
+    radius = math.sqrt(SHARE * SIDE**2 / math.pi)
+    centres = random.uniform(radius + 1, SIDE - radius - 1, (2, number, 1, 1))
+    masks = np.hypot(rows - centres[0], columns - centres[1]) <= radius
+    images = masks + random.normal(0, 0.5, masks.shape)
+    return images[..., None].astype("float32"), masks[..., None].astype("float32")
+
+
+def make_model(output_bias: bool = False) -> keras.Model:
+    """Returns a U-Net with two levels."""
+
+    def convolved(x: Any, filters: int) -> Any:
+        for _ in range(2):
+            x = keras.layers.Conv2D(filters, 3, padding="same", activation="relu")(x)
+        return x
+
+    inputs = keras.Input((SIDE, SIDE, 1), name="image")
+    first = convolved(inputs, 8)
+    second = convolved(keras.layers.MaxPooling2D(2)(first), 16)
+    deepest = convolved(keras.layers.MaxPooling2D(2)(second), 32)
+    x = convolved(keras.layers.Concatenate()([keras.layers.UpSampling2D(2)(deepest), second]), 16)
+    x = convolved(keras.layers.Concatenate()([keras.layers.UpSampling2D(2)(x), first]), 8)
+    bias = keras.initializers.Constant(math.log(SHARE / (1 - SHARE)) if output_bias else 0.0)
+    return keras.Model(inputs, keras.layers.Conv2D(1, 1, activation="sigmoid", bias_initializer=bias)(x))
+
+
+def train(variant: str, method: Method, trial: int) -> Line:
+    """Trains one network and tests it; the policy of the process is left as it was."""
+    policy, rate = VARIANTS[variant]
+    before, started = keras.config.dtype_policy(), time.perf_counter()
+    keras.config.set_dtype_policy(policy)
+    try:
+        keras.utils.set_random_seed(trial)
+        model = make_model(method.output_bias)
+    finally:
+        keras.config.set_dtype_policy(before)
+    model.compile(keras.optimizers.Adam(rate), method.loss())
+    model.fit(*make_images(IMAGES, trial), BATCH_SIZE, EPOCHS, verbose=0, callbacks=_callbacks(model, method))
+    images, masks = make_images(IMAGES, 1000 + trial)
+    p = np.asarray(model.predict(images, batch_size=16, verbose=0), "float32")
+    found = {"recall_at_half": kss.evaluate(masks, p, "recall"), "jaccard": kss.evaluate(masks, p, "jaccard")}
+    stuck = float(found["recall_at_half"] < STUCK_BELOW)
+    return {
+        "trial": trial,
+        "stuck": stuck,
+        **found,
+        "highest": float(p.max()),
+        "seconds": time.perf_counter() - started,
+    }
+
+
+def _callbacks(model: keras.Model, method: Method) -> list[keras.callbacks.Callback]:
+    if not method.scheduled:
+        return []
+    start, end = {"score": 0.0, "bce": 1.0}, {"score": 1.0, "bce": 1.0}
+    return [kss.BlendSchedule(model.loss, start, end, epochs=SCHEDULED_EPOCHS)]
