@@ -106,7 +106,7 @@ def paired(y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
     labels, predictions = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
     predictions = ops.cast(predictions, keras.backend.result_type(predictions.dtype, "float32"))
     if getattr(labels.shape, "rank", 0) is None or not are_ids(tuple(labels.shape), tuple(predictions.shape)):
-        (labels, _), predictions = _lined_up_labels(labels, predictions, None)
+        (labels, *_), predictions = _lined_up_labels(labels, predictions, None)
     mask = getattr(y_pred, "_keras_mask", None)
     if mask is not None:
         predictions._keras_mask = mask
