@@ -1,9 +1,9 @@
 """Command line: trains what is not on disk yet, and writes the page.
 
-    python -m benchmarks.recipes tabular --data mammography adult --methods bce f1 f1_bce_1 --batch-size 1024 --trials 10
+    python -m benchmarks.recipes tabular --data mammography --methods bce f1 f1_bce_1 --batch-size 1024 --trials 10
     python -m benchmarks.recipes report
 
-`--list` says what would be trained, and how long that takes at most. A run that was killed is resumed by the same command.
+`--list` says what would be trained, and how long that takes. A run that was killed is resumed by the same command.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The same methods on CIFAR-10-Frog, written as a user would: Keras losses, `BlendedLoss`, `BlendSchedule` and `fit`.
 
-One file for each trial, one line for each epoch; `report` picks the epoch. A trial that was killed is resumed after its last
-whole epoch: order of the images and weights of the blend depend on the epoch alone.
+One file for each trial, one line for each epoch; `report` picks the epoch. A trial that was killed is resumed after its
+last whole epoch: order of the images and weights of the blend depend on the epoch alone.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def train(network: str, name: str, trial: int, splits: Splits, folder: Path) -> 
     for epoch in range(len(lines), EPOCHS):
         started = time.perf_counter()
         order = np.random.default_rng([trial, epoch]).permutation(len(labels))
-        keras.utils.set_random_seed(1000 * trial + epoch)  # dropout does not depend on interruptions
+        _seed_dropout(model, trial, epoch)
         data = (array[order] for array in (images, labels, sample_weights))
         _fit_epoch(model, method, epoch, *data)
         lines.append({"epoch": epoch + 1, "seconds": time.perf_counter() - started, **tested(model, splits)})
@@ -146,6 +146,13 @@ def _compiled(network: str, method: Method, trial: int) -> keras.Model:
     model.compile(keras.optimizers.Adam(rate), method.loss())
     model.optimizer.build(model.trainable_variables)
     return model
+
+
+def _seed_dropout(model: keras.Model, trial: int, epoch: int) -> None:
+    """Makes dropout depend on trial and epoch alone: a weights file does not bring back where its seeds were."""
+    for number, layer in enumerate(model.layers):
+        if isinstance(layer, keras.layers.Dropout):
+            layer.seed_generator.state.assign([1000 * trial + epoch, number])
 
 
 def _resume(model: keras.Model, weights: Path, lines: list[Line]) -> list[Line]:
@@ -191,7 +198,7 @@ def _fit_epoch(
 
 
 def tested(model: keras.Model, splits: Splits) -> dict[str, float]:
-    """Returns the columns of the test part, and the validation part's F1 at its best threshold, which picks the epoch."""
+    """Returns the columns of the test part, and the best F1 of the validation part, which picks the epoch."""
     validation, test = training.outputs(model, splits)
     labels, logits = validation
     best = kss.tune_threshold(labels, keras.ops.convert_to_numpy(keras.ops.sigmoid(logits))).score

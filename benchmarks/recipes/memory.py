@@ -1,7 +1,7 @@
 """A running memory of the cells, for batches that are too small to be sets: a stochastic compositional gradient.
 
-The score of an average is not the average of scores, so at small batches a set loss has a biased gradient. With M a moving
-average of the cells, the loss <d(1 - score)/dC at M, C of the batch> has the gradient of the score where the average is.
+The score of an average is not the average of scores, so at small batches a set loss has a biased gradient. With M a
+moving average of the cells, <d(1 - score)/dC at M, C of the batch> has the gradient of the score where the average is.
 """
 
 from __future__ import annotations

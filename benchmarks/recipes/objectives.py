@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import keras
 import tensorflow as tf
 
-import keras_softsets as kss
 from benchmarks.paper.methods.baselines import binary_crossentropy
 
 Loss = Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]

@@ -1,4 +1,4 @@
-"""Runs the rows that are not finished yet; each is written as soon as it is, so that a run can be killed and resumed."""
+"""Runs the rows that are not finished yet; each is written when it is done, so a run can be killed and resumed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Stuck starts of a small U-Net: blobs that cover 1 % of noisy images, batches of 4, as in the report of the problem.
 
-A trial counts as stuck if its recall at 0.5 on the test images is below 0.01 after the last epoch. Cures are a blend with
-cross-entropy, a schedule, `delta=0.2` and an output bias; variants are precision and learning rate.
+A trial counts as stuck if its recall at 0.5 on the test images is below 0.01 after the last epoch. Cures are a blend
+with cross-entropy, a schedule, `delta=0.2` and an output bias; variants are precision and learning rate.
 """
 
 from __future__ import annotations

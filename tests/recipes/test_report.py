@@ -1,0 +1,102 @@
+"""The page from made-up CSV files: means, wins, intervals, verdicts, and what is missing."""
+
+import numpy as np
+import pytest
+
+from benchmarks.paper.records.store import write_lines
+from benchmarks.recipes import evaluation, images, plan, unet
+from benchmarks.recipes.report import claim, networks, page, tables
+from benchmarks.recipes.report.comparison import compare, of_differences
+from benchmarks.recipes.report.numbers import read
+
+NAMES = ("bce", "f1", "f1_bce_1")
+
+
+def line(trial, **values):
+    every = dict.fromkeys([*evaluation.COLUMNS, "recall_at_half"], 0.5)
+    return {"trial": trial, **every, **values}
+
+
+def write(folder, data, method, size=1024, **columns):
+    """Writes a row; each column is a list with a number for each trial."""
+    trials = len(next(iter(columns.values())))
+    lines = [line(k, **{name: values[k] for name, values in columns.items()}) for k in range(trials)]
+    write_lines(folder / plan.Row(data, method, size).path, lines)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write(
+        tmp_path, "mammography", "bce", f1_at_half=[0.5, 0.6], f1_tuned=[0.7, 0.7], auroc=[0.9, 0.9], brier=[0.1, 0.2]
+    )
+    write(tmp_path, "mammography", "f1_bce_1", f1_at_half=[0.7, 0.69], f1_tuned=[0.7, 0.7], auroc=[0.9, 0.892])
+    write(tmp_path, "adult", "bce", f1_at_half=[0.3, 0.3], f1_tuned=[0.4, 0.4], auroc=[0.8, 0.8])
+    write(tmp_path, "adult", "f1_bce_1", f1_at_half=[0.3005, 0.36], f1_tuned=[0.4, 0.4], auroc=[0.9, 0.9])
+    write(tmp_path, "adult", "f1", f1_at_half=[0.5, 0.5], auroc=[0.7, 0.7])
+    return tmp_path
+
+
+def test_comparisons_are_paired(folder):
+    results = read(folder, NAMES, [1024])
+    found = compare(results, "f1_bce_1", "bce", 1024, "f1_at_half")
+    assert (found.wins, found.ties, found.losses) == (3, 1, 0)
+    assert found.mean == pytest.approx((0.145 + 0.03025) / 2)
+    other = compare(results, "bce", "f1_bce_1", 1024, "f1_at_half")
+    assert (other.wins, other.mean) == (0, pytest.approx(-found.mean))
+    lower = compare(results, "bce", "f1_bce_1", 1024, "brier")  # 0.1 and 0.2 against 0.5: lower is better
+    assert (lower.wins, lower.ties, lower.losses) == (2, 2, 0)
+    assert compare(results, "bce", "dice", 1024, "auroc") is None
+
+
+def test_the_interval_is_that_of_the_mean():
+    random = np.random.default_rng(1)
+    by_data = [random.normal(0.1, 0.05, 10), random.normal(0.3, 0.05, 10)]
+    found = of_differences(by_data)
+    deviation = np.sqrt(sum(each.var() / 10 for each in by_data)) / 2
+    assert found.mean == pytest.approx(np.mean(by_data))
+    assert found.high - found.low == pytest.approx(2 * 1.96 * deviation, rel=0.1)
+
+
+def test_the_claim_is_decided_for_each_data_set(folder):
+    found = {verdict.data: verdict for verdict in claim.verdicts(read(folder, NAMES, [1024]), 1024)}
+    assert found["mammography"].holds  # F1 0.695 against 0.69, AUROC 0.896 against 0.895
+    assert not found["adult"].holds  # F1 0.33 against 0.39
+    assert not found["mammography"]._replace(blend_auroc=0.8949).holds
+
+
+def test_means_are_over_the_data_sets_that_all_methods_have(folder):
+    table = tables.means(read(folder, NAMES, [1024]), dict.fromkeys(NAMES, "x") | {"f1": "SoftF1"}, 1024)
+    assert table.endswith("Means over Adult.")  # Mammography has no SoftF1
+    row = next(text for text in table.splitlines() if text.startswith("| SoftF1"))
+    assert row.split(" | ")[1] == "**0.500**"
+    assert row.split(" | ")[4] == "0.700"
+
+
+def test_the_page_has_what_there_is(folder):
+    write(folder, "adult", "f1_memory", 16, f1_at_half=[0.5])
+    write(folder, "adult", "f1_bce_1", 16, f1_at_half=[0.4])
+    write(folder, "creditcard_fraud", "accuracy", recall_at_half=[0.0, 0.5, 0.005])
+    lines = [line(0, epoch=k, validation_f1=0.9 - abs(k - 3) / 10, f1_at_half=k / 10) for k in range(1, 9)]
+    write_lines(folder / images.path("small_cnn", "bce", 0), lines)
+    write_lines(folder / images.path("small_cnn", "bce", 1), lines[:5])  # not finished, so not counted
+    write_lines(folder / unet.path("bfloat16", "jaccard"), [{"trial": k, "stuck": k, "jaccard": 0.5} for k in (0, 1)])
+    page.write(folder, folder / "docs" / "recipes.md")
+    text = (folder / "docs" / "recipes.md").read_text()
+    assert "holds on 1 of 2 data sets" in text
+    assert "| Kaggle | SoftAccuracy | 2 of 3 | 0.500 |" in text
+    assert "| SoftJaccard | 1 of 2 | 0.500 |" in text
+    assert "| BCE | 1 | 0.300 |" in text  # the third epoch of the only finished trial
+    assert "memory minus the blend, F1 at 0.5: +0.100 (+0.100 to +0.100); wins / ties / losses 1 / 0 / 0." in text
+    first = (folder / "docs" / "images" / "recipes.svg").read_bytes()
+    page.write(folder, folder / "docs" / "recipes.md")
+    assert (folder / "docs" / "images" / "recipes.svg").read_bytes() == first
+
+
+def test_an_empty_folder_gives_an_empty_page(tmp_path):
+    page.write(tmp_path, tmp_path / "recipes.md")
+    assert "##" not in (tmp_path / "recipes.md").read_text()
+
+
+def test_the_first_of_equal_epochs_is_chosen():
+    lines = [{"epoch": 1, "validation_f1": 0.4}, {"epoch": 2, "validation_f1": 0.6}, {"epoch": 3, "validation_f1": 0.6}]
+    assert networks.best_epoch(lines)["epoch"] == 2
