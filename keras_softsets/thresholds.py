@@ -120,7 +120,7 @@ def tune_threshold(
         >>> ids, p = [0, 0, 1, 2], [[0.8, 0.1, 0.1], [0.5, 0.3, 0.2], [0.5, 0.4, 0.1], [0.1, 0.5, 0.4]]
         >>> tuned = tune_threshold(ids, p, "multiclass_accuracy", decision="argmax")
         >>> [round(offset, 2) for offset in tuned.threshold.offsets], tuned.score
-        ([0.0, 0.37, 1.59], 1.0)
+        ([-0.37, 0.0, 0.39], 1.0)
 
     Reference:
         [Koyejo et al., 2014](https://papers.nips.cc/paper/5454): for scores of this family the best classifier is a
