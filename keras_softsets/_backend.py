@@ -1,5 +1,6 @@
 """Makes sure that Keras runs on TensorFlow, and names the type of its tensors."""
 
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -9,6 +10,12 @@ if keras.config.backend() != "tensorflow":  # the kernels and tf.distribute are 
         f"keras_softsets needs Keras's TensorFlow backend. Received: KERAS_BACKEND={keras.config.backend()}"
     )
 
+import tensorflow as tf
 from tensorflow.errors import OpError as OpError
 
 Tensor = Any  # keras.ops accepts and returns backend tensors, which carry no useful static type
+
+
+def as_graph(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function that is traced once for all sizes of the first axis, for what is slow when it is traced each time."""
+    return tf.function(function, autograph=False, reduce_retracing=True)

@@ -1,16 +1,18 @@
 """The plug-in threshold: the one that maximises a score on data, found exactly by sorting once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from keras import ops
 
 from keras_softsets import scores
+from keras_softsets._checks import check_choice
 from keras_softsets._inputs import Samples, as_samples, explain
+from keras_softsets._offsets import tune_offsets
 from keras_softsets._ranked import ranked
 from keras_softsets.confusion import ConfusionMatrix
-from keras_softsets.decisions import PerClass
+from keras_softsets.decisions import Argmax, PerClass
 
 
 class ThresholdCurve(NamedTuple):
@@ -29,11 +31,11 @@ class TunedThreshold(NamedTuple):
     """The best threshold.
 
     Attributes:
-        threshold: A float, or a `PerClass` with one for each class, which is array-like.
+        threshold: A float; a `PerClass` with one for each class, which is array-like; or an `Argmax` with offsets.
         score: The score that it reaches: a float, or an array.
     """
 
-    threshold: float | PerClass
+    threshold: float | PerClass | Argmax
     score: float | np.ndarray
 
 
@@ -46,7 +48,7 @@ class TunedThresholdWithCurve(NamedTuple):
         curve: A `ThresholdCurve`, or a tuple with one for each class.
     """
 
-    threshold: float | PerClass
+    threshold: float | PerClass | Argmax
     score: float | np.ndarray
     curve: ThresholdCurve | tuple[ThresholdCurve, ...]
 
@@ -57,6 +59,9 @@ def tune_threshold(
     score: str | Callable[..., Any] = "f1",
     sample_weight: Any = None,
     *,
+    decision: str = "threshold",
+    average: str | Sequence[float] | None = "macro",
+    ignore_class: int | None = None,
     curve: bool = False,
     **score_args: Any,
 ) -> TunedThreshold | TunedThresholdWithCurve:
@@ -72,18 +77,28 @@ def tune_threshold(
     1.0 or `inf` "none positive" where the largest is, or is next to, 1. Metrics, `evaluate` and `export_classifier`
     take it as it is.
 
+    With `decision="argmax"`, it finds offsets instead: numbers added to log p before the largest class wins. Starting
+    from none, each class in turn gets the offset that is best with those of the others, again exactly in O(n log n),
+    until no class gains. Each lies halfway between two samples that turn to the class; among offsets of equal score the
+    one nearest to 0 is chosen. The result is never worse than no offsets, but need not be the best of all.
+
     Tune on data that the model was not trained on, and report the score on a third set: the best of many thresholds
     is too good on the data that chose it.
 
     Args:
-        y_true: Labels in [0, 1], of the shape of `y_pred` up to a last axis of length 1.
-        y_pred: Probabilities: `(n,)`, or `(..., classes)` for one threshold per class; each is tuned on its own, which
-            also gives the best macro average.
+        y_true: Labels in [0, 1], of the shape of `y_pred` up to a last axis of length 1; or class ids, without the last
+            axis of `y_pred`.
+        y_pred: Probabilities: `(n,)`, or `(..., classes)` for one threshold per class.
         score: A score of one threshold: a name, an object from `keras_softsets.scores`, or a function of a
-            `ConfusionMatrix`. Defaults to `"f1"`.
+            `ConfusionMatrix`; with `decision="argmax"` also one of the c x c matrix. Defaults to `"f1"`.
         sample_weight: Weights, finite and non-negative: `(n,)`, or anything that lines up with `y_pred` from the left.
             Weight 0 is absence. Defaults to `None`: 1 for each.
-        curve: Whether to return all thresholds and scores as well. Defaults to `False`.
+        decision: `"threshold"`, or `"argmax"` for offsets. Defaults to `"threshold"`.
+        average: How the classes' scores become one: `"macro"`, `"weighted"`, a sequence of the classes' importances, or
+            `"micro"`. Thresholds of `"micro"` are one for all classes; otherwise each class is tuned on its own, which
+            is best for all the other averages at once, and for `None`. Defaults to `"macro"`.
+        ignore_class: Class id that does not count, such as 255 in masks. Defaults to `None`.
+        curve: Whether to return all thresholds and scores as well; not for offsets. Defaults to `False`.
         **score_args: Arguments of the score, such as `beta=2` for `"f_beta"`.
 
     Returns:
@@ -102,6 +117,10 @@ def tune_threshold(
         TunedThreshold(threshold=0.625, score=0.8333333333333334)
         >>> tune_threshold(y_true, y_pred, "recall", curve=True).curve.scores
         array([1. , 1. , 0.5, 0.5, 0. ])
+        >>> ids, p = [0, 0, 1, 2], [[0.8, 0.1, 0.1], [0.5, 0.3, 0.2], [0.5, 0.4, 0.1], [0.1, 0.5, 0.4]]
+        >>> tuned = tune_threshold(ids, p, "multiclass_accuracy", decision="argmax")
+        >>> [round(offset, 2) for offset in tuned.threshold.offsets], tuned.score
+        ([-0.37, 0.0, 0.39], 1.0)
 
     Reference:
         [Koyejo et al., 2014](https://papers.nips.cc/paper/5454): for scores of this family the best classifier is a
@@ -110,9 +129,14 @@ def tune_threshold(
     resolved = scores.get(score, **score_args)
     if resolved.curve:
         raise ValueError(f"`score` must be a score of one threshold, but needs them all. Received: score={score!r}")
-    curves = tuple(
-        _curve(resolved, column, np.asarray(y_pred).dtype) for column in _columns(y_true, y_pred, sample_weight)
-    )
+    average = scores.check_average(average)
+    if check_choice("decision", decision, ("threshold", "argmax")) == "argmax":
+        _check_offsets(average, curve)
+        return TunedThreshold(*tune_offsets(y_true, y_pred, resolved, sample_weight, average, ignore_class))
+    if resolved.of == "classes":
+        raise ValueError(f"`decision` must be 'argmax' for scores of the c x c matrix. Received: score={score!r}")
+    columns = _columns(y_true, y_pred, sample_weight, ignore_class, pooled=average == "micro")
+    curves = tuple(_curve(resolved, column, np.asarray(y_pred).dtype) for column in columns)
     best = [_best(c) for c in curves]
     if len(best) == 1:
         tuned = TunedThreshold(*best[0])
@@ -122,14 +146,24 @@ def tune_threshold(
     return TunedThresholdWithCurve(*tuned, curves) if curve else tuned
 
 
-def _columns(y_true: Any, y_pred: Any, sample_weight: Any) -> list[Samples]:
-    """Returns each class with the samples that count, in float64."""
+def _check_offsets(average: Any, curve: bool) -> None:
+    if average is None:
+        raise ValueError("`average` must not be None for decision='argmax', where all classes are decided together.")
+    if curve:
+        raise ValueError("`curve` must be False for decision='argmax', which has an offset for each class.")
+
+
+def _columns(y_true: Any, y_pred: Any, sample_weight: Any, ignore_class: int | None, *, pooled: bool) -> list[Samples]:
+    """Returns each class, or all of them together, with the samples that count, in float64."""
     # TensorFlow would flush the smallest float32 numbers to 0 on the way to float64; NumPy does not.
-    samples = as_samples(y_true, np.asarray(y_pred, "float64"), sample_weight, dtype="float64")
+    probabilities = np.asarray(y_pred, "float64")
+    samples = as_samples(y_true, probabilities, sample_weight, ignore_class=ignore_class, dtype="float64")
     label, p = (ops.convert_to_numpy(x) for x in (samples.label, samples.prediction))
     weight = np.ones_like(p) if samples.weight is None else ops.convert_to_numpy(samples.weight)
     if not p.size:
         raise ValueError(f"`y_pred` must hold at least one probability. Received: y_pred.shape={np.shape(y_pred)}")
+    if pooled:
+        label, p, weight = (x.reshape(-1, 1) for x in (label, p, weight))
     counts = weight != 0  # weight 0 is absence
     if not counts.any(0).all():
         raise ValueError("`sample_weight` must leave at least one sample of each class. Received: only zeros")

@@ -10,6 +10,7 @@ import tensorflow as tf
 from numpy.typing import ArrayLike
 
 from keras_softsets._checks import check_folder
+from keras_softsets.decisions import Argmax
 from keras_softsets.export._logits import linear_head
 from keras_softsets.export._serving import check_probabilities, check_threshold, is_stateful, trace
 from keras_softsets.export._signature import Inputs, inputs_of
@@ -20,7 +21,7 @@ from keras_softsets.export._warmup import write_warmup
 def export_classifier(
     model: keras.Model,
     path: str | bytes | os.PathLike[str],
-    threshold: ArrayLike = 0.5,
+    threshold: ArrayLike | Argmax = 0.5,
     version: int | None = None,
     *,
     from_logits: bool = False,
@@ -29,8 +30,9 @@ def export_classifier(
     """Writes `path/<version>/`, a SavedModel that answers with probabilities and with labels.
 
     Its signature `serving_default` returns `probability` (float32) and `label` (int32), both of the shape of the
-    model's output, where `label` is 1 if `probability >= threshold` in float32, as in `keras_softsets.metrics`. Neither
-    Keras nor keras_softsets is needed to load it.
+    model's output, where `label` is 1 if `probability >= threshold` in float32, as in `keras_softsets.metrics`. With
+    `threshold="argmax"`, or an `Argmax` with offsets, the label is the id of the class that wins, without the output's
+    last axis. Neither Keras nor keras_softsets is needed to load it.
 
     The inputs keep their names: those of the model's `Input` layers, or the keys if it takes a dictionary. What only
     Keras has named (`keras_tensor_3`) is called `inputs`, or `inputs_0`, `inputs_1` and so on where there are several.
@@ -50,10 +52,11 @@ def export_classifier(
         model: A functional, sequential or subclassed model with one output; it must be built.
         path: Local folder that holds the versions, created if needed.
         threshold: A number in [0, 1], or one for each class (the last axis of the output), as an array or anything that
-            NumPy takes for one; `inf` is never reached. Defaults to `0.5`.
+            NumPy takes for one; `inf` is never reached. Or `"argmax"`, or an `Argmax` such as `tune_threshold` returns
+            with `decision="argmax"`. Defaults to `0.5`.
         version: Number of the version. Defaults to `None`: one more than the highest that exists, and 1 at first.
-        from_logits: Whether the model's output needs a sigmoid to become a probability. Defaults to `False`, which is
-            refused for a functional or sequential model that ends in a linear layer.
+        from_logits: Whether the model's output needs a sigmoid, or with the argmax a softmax, to become a probability.
+            Defaults to `False`, which is refused for a functional or sequential model that ends in a linear layer.
         warmup: A batch of inputs as the model takes them, which TF Serving answers before it reports the version as
             ready: `assets.extra/tf_serving_warmup_requests`. The model must answer it with probabilities, which also
             finds logits where the layers do not tell. Defaults to `None`: no request.

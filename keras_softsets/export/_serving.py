@@ -1,4 +1,4 @@
-"""What a server runs: the model, and the rule that makes a label of each probability."""
+"""What a server runs: the model, and the rules that make labels of probabilities."""
 
 from __future__ import annotations
 
@@ -9,16 +9,31 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_softsets._inputs import Samples
+from keras_softsets.decisions import Argmax
 from keras_softsets.export._signature import Inputs
+from keras_softsets.heaviside import StepHeaviside
 
 
-def label(probability: tf.Tensor, threshold: np.ndarray) -> tf.Tensor:
-    """Returns what the classifier decides, 1 where `probability >= threshold` in float32; the rule is only here."""
-    return tf.cast(probability >= threshold, tf.int32)
+def answer(output: tf.Tensor, threshold: np.ndarray | Argmax, from_logits: bool) -> dict[str, tf.Tensor]:
+    """Returns what the classifier says about the model's output, in float32; the rules are only here.
+
+    The label is 1 where `probability >= threshold`, or the id of the class that wins.
+    """
+    if isinstance(threshold, Argmax):
+        probability = tf.nn.softmax(output) if from_logits else output
+        prediction = output if from_logits else tf.clip_by_value(output, 0.0, 1.0)  # as metrics decide
+        label = threshold.winner(Samples(None, prediction, None, logits=from_logits))
+    else:
+        probability = tf.sigmoid(output) if from_logits else output
+        label = probability >= threshold
+    return {"probability": probability, "label": tf.cast(label, tf.int32)}
 
 
-def check_threshold(threshold: Any) -> np.ndarray:
-    """Returns a number, or one for each class, as float32; accepts all that NumPy takes for such an array."""
+def check_threshold(threshold: Any) -> np.ndarray | Argmax:
+    """Returns a number, or one for each class, as float32, from all that NumPy takes for such; or the argmax."""
+    if isinstance(threshold, Argmax) or (isinstance(threshold, str) and threshold == "argmax"):
+        return threshold if isinstance(threshold, Argmax) else Argmax()
     try:
         values = np.asarray(threshold)
     except ValueError:  # ragged
@@ -26,20 +41,20 @@ def check_threshold(threshold: Any) -> np.ndarray:
     values = values.astype("float32") if values.dtype.kind in "fiu" else np.array([math.nan])
     if values.ndim > 1 or not np.all((values >= 0) & ((values <= 1) | (values == math.inf))):
         raise ValueError(
-            f"`threshold` must be a number in [0, 1] or inf, or a sequence of such. Received: threshold={threshold}"
+            "`threshold` must be a number in [0, 1] or inf, a sequence of such, 'argmax' or Argmax(...). "
+            f"Received: threshold={threshold}"
         )
     return values
 
 
-def trace(model: keras.Model, inputs: Inputs, threshold: np.ndarray, from_logits: bool) -> Any:
+def trace(model: keras.Model, inputs: Inputs, threshold: np.ndarray | Argmax, from_logits: bool) -> Any:
     """Returns the function from named tensors to `probability` and `label`; errors of the model are raised here."""
 
     def serve(tensors: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         output = model(inputs.packed(tensors), training=False)
         _check_output(output, threshold)
         output = tf.cast(output, tf.float32)  # before the sigmoid: a float16 one is 1.0 from logits of 8.3 on
-        probability = tf.sigmoid(output) if from_logits else output
-        return {"probability": probability, "label": label(probability, threshold)}
+        return answer(output, threshold, from_logits)
 
     def traced(any_batch_size: bool) -> Any:
         specs = inputs.specs(any_batch_size=any_batch_size)
@@ -73,10 +88,12 @@ def check_probabilities(probability: tf.Tensor) -> None:
         )
 
 
-def _check_output(output: Any, threshold: np.ndarray) -> None:
+def _check_output(output: Any, threshold: np.ndarray | Argmax) -> None:
     if not tf.is_tensor(output):
         raise ValueError(f"`model` must have one output tensor. Received: {type(output).__name__} of {len(output)}")
-    if threshold.ndim and (len(output.shape) < 2 or output.shape[-1] != len(threshold)):
+    if isinstance(threshold, Argmax):
+        threshold.check(StepHeaviside(), output.shape[-1] if len(output.shape) > 1 else 1)
+    elif threshold.ndim and (len(output.shape) < 2 or output.shape[-1] != len(threshold)):
         raise ValueError(
             f"`threshold` must be a number, or one for each of the output's classes. "
             f"Received: {len(threshold)} thresholds for an output of shape {tuple(output.shape)}"

@@ -21,7 +21,18 @@ from keras_softsets.multiclass import MulticlassMatrix
 # What losses, metrics and `evaluate` take themselves: a saved score's parameter of such a name would be lost.
 RESERVED = (
     *("y_true", "y_pred", "sample_weight", "mask", "score", "scores", "threshold", "heaviside", "average"),
-    *("from_logits", "zero_division", "per_sample", "ignore_class", "reduction", "name", "dtype", "curve", "monotone"),
+    *(
+        "from_logits",
+        "zero_division",
+        "per_sample",
+        "ignore_class",
+        "reduction",
+        "name",
+        "dtype",
+        "curve",
+        "monotone",
+        "decision",
+    ),
 )
 
 
