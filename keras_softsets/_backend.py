@@ -9,6 +9,12 @@ if keras.config.backend() != "tensorflow":  # the kernels and tf.distribute are 
         f"keras_softsets needs Keras's TensorFlow backend. Received: KERAS_BACKEND={keras.config.backend()}"
     )
 
+import tensorflow as tf
 from tensorflow.errors import OpError as OpError
 
 Tensor = Any  # keras.ops accepts and returns backend tensors, which carry no useful static type
+
+
+def bit_patterns(x: Tensor) -> Tensor:
+    """The bit patterns of float32 numbers, as int32; `keras.ops` has had none for long."""
+    return tf.bitcast(x, tf.int32)

@@ -1,12 +1,13 @@
 """The plug-in threshold: the one that maximises a score on data, found exactly by sorting once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from keras import ops
 
 from keras_softsets import scores
+from keras_softsets._at_least import Rules, meeting, rules_of
 from keras_softsets._inputs import Samples, as_samples, explain
 from keras_softsets._ranked import ranked
 from keras_softsets.confusion import ConfusionMatrix
@@ -18,7 +19,7 @@ class ThresholdCurve(NamedTuple):
 
     Attributes:
         thresholds: In ascending order, from "all positive" to "none positive".
-        scores: The score at each of them.
+        scores: The score at each of them; NaN where it does not meet `at_least`.
     """
 
     thresholds: np.ndarray
@@ -57,6 +58,7 @@ def tune_threshold(
     score: str | Callable[..., Any] = "f1",
     sample_weight: Any = None,
     *,
+    at_least: Mapping[Any, float] | None = None,
     curve: bool = False,
     **score_args: Any,
 ) -> TunedThreshold | TunedThresholdWithCurve:
@@ -83,6 +85,9 @@ def tune_threshold(
             `ConfusionMatrix`. Defaults to `"f1"`.
         sample_weight: Weights, finite and non-negative: `(n,)`, or anything that lines up with `y_pred` from the left.
             Weight 0 is absence. Defaults to `None`: 1 for each.
+        at_least: What other scores must reach there, such as `{"recall": 0.95}`: a mapping from scores of one threshold
+            (names, or values such as `scores.f_beta(beta=2)`) to numbers, which every class must meet. Defaults to
+            `None`.
         curve: Whether to return all thresholds and scores as well. Defaults to `False`.
         **score_args: Arguments of the score, such as `beta=2` for `"f_beta"`.
 
@@ -91,7 +96,8 @@ def tune_threshold(
 
     Raises:
         ValueError: For NaN, values outside [0, 1], nothing at all, shapes that do not fit, negative weights, a score of
-            a whole curve such as `"roc_auc"`, or one that is not a number somewhere.
+            a whole curve such as `"roc_auc"`, one that is not a number somewhere, or an `at_least` that no threshold
+            reaches; the error says what can be reached.
 
     Examples:
         >>> y_true = [0, 1, 0, 1]
@@ -102,6 +108,8 @@ def tune_threshold(
         TunedThreshold(threshold=0.625, score=0.8333333333333334)
         >>> tune_threshold(y_true, y_pred, "recall", curve=True).curve.scores
         array([1. , 1. , 0.5, 0.5, 0. ])
+        >>> tune_threshold(y_true, y_pred, "precision", at_least={"recall": 0.95})
+        TunedThreshold(threshold=0.25, score=0.6666666666666666)
 
     Reference:
         [Koyejo et al., 2014](https://papers.nips.cc/paper/5454): for scores of this family the best classifier is a
@@ -110,8 +118,10 @@ def tune_threshold(
     resolved = scores.get(score, **score_args)
     if resolved.curve:
         raise ValueError(f"`score` must be a score of one threshold, but needs them all. Received: score={score!r}")
+    rules, dtype = rules_of(at_least), np.asarray(y_pred).dtype
     curves = tuple(
-        _curve(resolved, column, np.asarray(y_pred).dtype) for column in _columns(y_true, y_pred, sample_weight)
+        _within(_curve(resolved, column, dtype), rules, column, dtype)
+        for column in _columns(y_true, y_pred, sample_weight)
     )
     best = [_best(c) for c in curves]
     if len(best) == 1:
@@ -152,6 +162,14 @@ def _curve(score: Any, samples: Samples, dtype: np.dtype) -> ThresholdCurve:
     )
 
 
+def _within(curve: ThresholdCurve, rules: Rules, samples: Samples, dtype: np.dtype) -> ThresholdCurve:
+    """Returns the curve with NaN for the score of thresholds that break a rule."""
+    if not rules:
+        return curve
+    meets = meeting(rules, [_curve(rule, samples, dtype).scores for rule in rules])
+    return curve._replace(scores=np.where(meets, curve.scores, np.nan))
+
+
 def _evaluate(score: Any, cells: ConfusionMatrix) -> np.ndarray:
     values = np.asarray(ops.convert_to_numpy(score(cells)), dtype="float64")
     if values.shape != tuple(cells.tp.shape):
@@ -172,6 +190,6 @@ def _between(distinct: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def _best(curve: ThresholdCurve) -> tuple[float, float]:
-    best = np.flatnonzero(curve.scores == curve.scores.max())
+    best = np.flatnonzero(curve.scores == np.nanmax(curve.scores))
     chosen = best[np.argmin(np.abs(curve.thresholds[best] - 0.5))]
     return float(curve.thresholds[chosen]), float(curve.scores[chosen])
