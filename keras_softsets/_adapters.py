@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import keras
+
+from keras_softsets.operating_points import AtRate
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict
@@ -35,6 +37,39 @@ if TYPE_CHECKING:
 
 
 Class = TypeVar("Class", bound=type)
+
+
+class AtRateArguments:
+    """What losses and metrics at operating points share: a rate as the first argument, from which `threshold` follows.
+
+    Attributes:
+        score_name: The score.
+        rate_name: Name of the first argument.
+        decision: What it is the argument of.
+        hidden_options: Arguments of the general class that these do not take.
+    """
+
+    score_name: ClassVar[str]
+    rate_name: ClassVar[str]
+    decision: ClassVar[type[AtRate]]
+    hidden_options: ClassVar[tuple[str, ...]] = ("threshold",)
+
+    def _start(self, rate: float | Sequence[float], name: str, options: Any) -> None:
+        if "threshold" in options:
+            raise ValueError(
+                f"`threshold` must not be given, as it follows from `{self.rate_name}`. "
+                f"Received: threshold={options['threshold']!r}"
+            )
+        general: Any = super()
+        at_rate: Any = self.decision  # a dataclass of rates
+        general.__init__(self.score_name, threshold=at_rate(rate), name=name, **options)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor, from which Keras rebuilds the loss or metric."""
+        general: Any = super()
+        config = {name: value for name, value in general.get_config().items() if name not in ("score", "threshold")}
+        rates = self.evaluation.decision.rates  # type: ignore[attr-defined]  # of the loss or metric
+        return {self.rate_name: rates[0] if len(rates) == 1 else list(rates), **config}
 
 
 def registered(package: str, module: str) -> Callable[[Class], Class]:
@@ -67,6 +102,6 @@ def _spelled_out(kind: type) -> inspect.Signature:
     if not own or own[-1].name != "options":
         return inspect.Signature(own)
     general = next(signature for signature in constructors if "options" not in signature.parameters)
-    known = {p.name for p in own}
+    known = {p.name for p in own}.union(getattr(kind, "hidden_options", ()))
     options = [p for p in general.parameters.values() if p.kind == p.KEYWORD_ONLY and p.name not in known]
     return inspect.Signature([*own[:-1], *options])

@@ -19,3 +19,8 @@ Tensor = Any  # keras.ops accepts and returns backend tensors, which carry no us
 def as_graph(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A function that is traced once for all sizes of the first axis, for what is slow when it is traced each time."""
     return tf.function(function, autograph=False, reduce_retracing=True)
+
+
+def bit_patterns(x: Tensor) -> Tensor:
+    """The bit patterns of float32 numbers, as int32; `keras.ops` has had none for long."""
+    return tf.bitcast(x, tf.int32)

@@ -39,6 +39,13 @@ def sum_over(totals: Tensor) -> Tensor:
     return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, totals)
 
 
+def gather(x: Tensor) -> Tensor:
+    """The samples of all replicas, along the first axis; like `sum_over`, outside every XLA-compiled function."""
+    if count() == 1:
+        return x
+    return tf.distribute.get_replica_context().all_gather(x, axis=0)
+
+
 def make_variable(make: Callable[[], Any]) -> Any:
     """Makes a variable of the whole strategy, also when it turns out to be needed only inside `strategy.run`.
 

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_softsets import decisions, scores
+from keras_softsets import _constrained, decisions, scores
 from keras_softsets import heaviside as heavisides
 from keras_softsets._backend import Tensor
 from keras_softsets._checks import check_whole_number
@@ -19,6 +19,7 @@ from keras_softsets.confusion import ConfusionMatrix, sum_cells, sum_cells_of_se
 from keras_softsets.decisions import Argmax, DecisionLike, Thresholds
 from keras_softsets.heaviside import HeavisideLike
 from keras_softsets.multiclass import MulticlassMatrix, sum_counts
+from keras_softsets.operating_points import AtRate
 from keras_softsets.scores import Score
 
 ScoreLike = str | Score | Callable[[Any], Tensor]
@@ -73,6 +74,8 @@ class Evaluation:
         self.zero_division = scores.check_zero_division(zero_division)
         self.per_sample = bool(per_sample)
         self._check_mixture()
+        if isinstance(self.decision, AtRate):
+            self.decision.check_use(self.scores, self.per_sample)
         self.ignore_class = (
             None if ignore_class is None else check_whole_number("ignore_class", ignore_class, -(2**31), 2**31)
         )
@@ -98,21 +101,35 @@ class Evaluation:
                 f"value for all classes, are mixed with others. Received: scores={list(self.scores)}"
             )
 
-    def totals(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+    def totals(
+        self,
+        y_true: Tensor,
+        y_pred: Tensor,
+        sample_weight: Tensor | None = None,
+        *,
+        gather: Callable[[Samples], Samples] | None = None,
+    ) -> Tensor:
         """Returns what is summed over samples, in float64.
 
         These are the cells of the batch, (4, thresholds, classes), or for scores of classes the counts, (classes,
-        classes); with `per_sample` each score's weighted sum over sets and the weights' sum, (scores, 2, values).
+        classes); with `per_sample` each score's weighted sum over sets and the weights' sum, (scores, 2, values); and
+        at an operating point those of `_constrained.totals`, for which `gather` finds the samples of all replicas.
         """
         data = self._data(y_true, y_pred, sample_weight)
         samples = data.samples if isinstance(data, Sets) else data
         self.decision.check(self.heaviside, samples.classes)
-        totals = self._totals_of_sets(data) if isinstance(data, Sets) else self._matrix(data)
+        if isinstance(self.decision, AtRate):
+            totals = _constrained.totals(samples, self.decision, self.heaviside, gather)
+        else:
+            totals = self._totals_of_sets(data) if isinstance(data, Sets) else self._matrix(data)
         explain(samples, totals)
         return totals
 
     def values(self, totals: Tensor) -> list[Tensor]:
         """Returns the scores, averaged over thresholds and classes, and with `per_sample` over samples."""
+        if isinstance(self.decision, AtRate):
+            settings = (self.decision, self.average, self.zero_division)
+            return [_constrained.value(score, totals, self.heaviside, *settings) for score in self.scores]
         if self.per_sample:
             sums, weights = totals[:, 0], totals[:, 1]
             return ops.unstack(sums / ops.where(ops.equal(weights, 0), 1.0, weights), len(self.scores))
@@ -273,10 +290,19 @@ def evaluate(
         ignore_class=ignore_class,
         **score_args,
     )
-    exact = threshold is None and evaluation.scores[0].curve and not (evaluation.heaviside.differentiable or per_sample)
-    totals = evaluation.every_threshold if exact else evaluation.totals
-    (value,) = evaluation.values(totals(y_true, y_pred, sample_weight))
+    (value,) = _exact_values(evaluation, threshold is None, y_true, y_pred, sample_weight)
     if ops.is_tensor(y_pred):
         return ops.cast(value, keras.config.floatx())
     array = np.asarray(ops.convert_to_numpy(value))
     return array if array.ndim else float(array)
+
+
+def _exact_values(evaluation: Evaluation, default: bool, *data: Tensor) -> list[Tensor]:
+    """The scores of data that are all at hand, from every threshold that decides differently where that matters."""
+    hard, decision = not evaluation.heaviside.differentiable, evaluation.decision
+    if hard and isinstance(decision, AtRate):
+        cells = ConfusionMatrix.from_stacked(evaluation.every_threshold(*data))
+        settings = (decision, evaluation.average, evaluation.zero_division)
+        return [_constrained.best_value(score, cells, *settings) for score in evaluation.scores]
+    every = hard and default and evaluation.scores[0].curve and not evaluation.per_sample
+    return evaluation.values((evaluation.every_threshold if every else evaluation.totals)(*data))

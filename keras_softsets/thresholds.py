@@ -1,12 +1,13 @@
 """The plug-in threshold: the one that maximises a score on data, found exactly by sorting once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from keras import ops
 
 from keras_softsets import scores
+from keras_softsets._at_least import Rules, meeting, rules_of
 from keras_softsets._checks import check_choice
 from keras_softsets._inputs import Samples, as_samples, explain
 from keras_softsets._offsets import tune_offsets
@@ -20,7 +21,7 @@ class ThresholdCurve(NamedTuple):
 
     Attributes:
         thresholds: In ascending order, from "all positive" to "none positive".
-        scores: The score at each of them.
+        scores: The score at each of them; NaN where it does not meet `at_least`.
     """
 
     thresholds: np.ndarray
@@ -62,6 +63,7 @@ def tune_threshold(
     decision: str = "threshold",
     average: str | Sequence[float] | None = "macro",
     ignore_class: int | None = None,
+    at_least: Mapping[Any, float] | None = None,
     curve: bool = False,
     **score_args: Any,
 ) -> TunedThreshold | TunedThresholdWithCurve:
@@ -98,6 +100,9 @@ def tune_threshold(
             `"micro"`. Thresholds of `"micro"` are one for all classes; otherwise each class is tuned on its own, which
             is best for all the other averages at once, and for `None`. Defaults to `"macro"`.
         ignore_class: Class id that does not count, such as 255 in masks. Defaults to `None`.
+        at_least: What other scores must reach there, such as `{"recall": 0.95}`: a mapping from scores of one threshold
+            (names, or values such as `scores.f_beta(beta=2)`) to numbers, which every class must meet. Defaults to
+            `None`.
         curve: Whether to return all thresholds and scores as well; not for offsets. Defaults to `False`.
         **score_args: Arguments of the score, such as `beta=2` for `"f_beta"`.
 
@@ -106,7 +111,8 @@ def tune_threshold(
 
     Raises:
         ValueError: For NaN, values outside [0, 1], nothing at all, shapes that do not fit, negative weights, a score of
-            a whole curve such as `"roc_auc"`, or one that is not a number somewhere.
+            a whole curve such as `"roc_auc"`, one that is not a number somewhere, or an `at_least` that no threshold
+            reaches; the error says what can be reached.
 
     Examples:
         >>> y_true = [0, 1, 0, 1]
@@ -121,6 +127,8 @@ def tune_threshold(
         >>> tuned = tune_threshold(ids, p, "multiclass_accuracy", decision="argmax")
         >>> [round(offset, 2) for offset in tuned.threshold.offsets], tuned.score
         ([-0.37, 0.0, 0.39], 1.0)
+        >>> tune_threshold(y_true, y_pred, "precision", at_least={"recall": 0.95})
+        TunedThreshold(threshold=0.25, score=0.6666666666666666)
 
     Reference:
         [Koyejo et al., 2014](https://papers.nips.cc/paper/5454): for scores of this family the best classifier is a
@@ -131,12 +139,13 @@ def tune_threshold(
         raise ValueError(f"`score` must be a score of one threshold, but needs them all. Received: score={score!r}")
     average = scores.check_average(average)
     if check_choice("decision", decision, ("threshold", "argmax")) == "argmax":
-        _check_offsets(average, curve)
+        _check_offsets(average, curve, at_least)
         return TunedThreshold(*tune_offsets(y_true, y_pred, resolved, sample_weight, average, ignore_class))
     if resolved.of == "classes":
         raise ValueError(f"`decision` must be 'argmax' for scores of the c x c matrix. Received: score={score!r}")
     columns = _columns(y_true, y_pred, sample_weight, ignore_class, pooled=average == "micro")
-    curves = tuple(_curve(resolved, column, np.asarray(y_pred).dtype) for column in columns)
+    rules, dtype = rules_of(at_least), np.asarray(y_pred).dtype
+    curves = tuple(_within(_curve(resolved, column, dtype), rules, column, dtype) for column in columns)
     best = [_best(c) for c in curves]
     if len(best) == 1:
         tuned = TunedThreshold(*best[0])
@@ -146,7 +155,9 @@ def tune_threshold(
     return TunedThresholdWithCurve(*tuned, curves) if curve else tuned
 
 
-def _check_offsets(average: Any, curve: bool) -> None:
+def _check_offsets(average: Any, curve: bool, at_least: Any) -> None:
+    if at_least is not None:
+        raise ValueError(f"`at_least` must be None for decision='argmax'. Received: at_least={at_least}")
     if average is None:
         raise ValueError("`average` must not be None for decision='argmax', where all classes are decided together.")
     if curve:
@@ -186,6 +197,14 @@ def _curve(score: Any, samples: Samples, dtype: np.dtype) -> ThresholdCurve:
     )
 
 
+def _within(curve: ThresholdCurve, rules: Rules, samples: Samples, dtype: np.dtype) -> ThresholdCurve:
+    """Returns the curve with NaN for the score of thresholds that break a rule."""
+    if not rules:
+        return curve
+    meets = meeting(rules, [_curve(rule, samples, dtype).scores for rule in rules])
+    return curve._replace(scores=np.where(meets, curve.scores, np.nan))
+
+
 def _evaluate(score: Any, cells: ConfusionMatrix) -> np.ndarray:
     values = np.asarray(ops.convert_to_numpy(score(cells)), dtype="float64")
     if values.shape != tuple(cells.tp.shape):
@@ -206,6 +225,6 @@ def _between(distinct: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def _best(curve: ThresholdCurve) -> tuple[float, float]:
-    best = np.flatnonzero(curve.scores == curve.scores.max())
+    best = np.flatnonzero(curve.scores == np.nanmax(curve.scores))
     chosen = best[np.argmin(np.abs(curve.thresholds[best] - 0.5))]
     return float(curve.thresholds[chosen]), float(curve.scores[chosen])

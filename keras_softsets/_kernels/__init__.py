@@ -19,8 +19,10 @@ import tensorflow as tf
 from keras_softsets._backend import Tensor
 from keras_softsets._inputs import Samples
 from keras_softsets._kernels._binned import binned
+from keras_softsets._kernels._boundary import boundary as boundary
 from keras_softsets._kernels._differentiable import Algorithm, Kernel
 from keras_softsets._kernels._direct import direct, direct_per_class
+from keras_softsets._kernels._moving import MovingKernel
 from keras_softsets.heaviside import Heaviside, Pieces
 
 _STEEP = 1e-5  # intervals on which a sum of constants, rounded, is seen
@@ -53,6 +55,16 @@ def cells_kernel(
     return _cached_kernel(_ByKey(heaviside), tuple(thresholds), weighted, per_class)
 
 
+def sum_moving_cells(samples: Samples, thresholds: Tensor, heaviside: Heaviside) -> Tensor:
+    """Returns tp, fp, fn, tn at thresholds of shape (rates, classes), and how tp and fp change with the threshold.
+
+    One float64 tensor of shape (6, rates, classes), differentiable in p. The changes are per share of the distance
+    from the threshold to the nearer end, 0 or 1.
+    """
+    arrays = [x for x in (samples.label, samples.probability, samples.weight) if x is not None]
+    return _cached_moving_kernel(_ByKey(heaviside), samples.weight is not None)(thresholds, *arrays)
+
+
 class _ByKey:
     """An approximation as a key of the cache, which keeps it alive, so that no other can get its identity."""
 
@@ -70,6 +82,11 @@ class _ByKey:
 def _cached_kernel(by_key: _ByKey, thresholds: tuple[float, ...], weighted: bool, per_class: bool) -> Kernel:
     with tf.init_scope():  # the tables are constants, also when the first call comes from inside a graph
         return Kernel(_algorithm(by_key.heaviside, thresholds, per_class), weighted=weighted)
+
+
+@functools.lru_cache(maxsize=256)
+def _cached_moving_kernel(by_key: _ByKey, weighted: bool) -> MovingKernel:
+    return MovingKernel(by_key.heaviside, weighted=weighted)
 
 
 def _algorithm(heaviside: Heaviside, thresholds: tuple[float, ...], per_class: bool) -> Algorithm:

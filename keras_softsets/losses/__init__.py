@@ -22,3 +22,8 @@ from keras_softsets.losses._named import SoftPrecision as SoftPrecision
 from keras_softsets.losses._named import SoftRecall as SoftRecall
 from keras_softsets.losses._named import SoftSpecificity as SoftSpecificity
 from keras_softsets.losses._named import SoftTversky as SoftTversky
+from keras_softsets.losses._operating import OperatingPointLoss as OperatingPointLoss
+from keras_softsets.losses._operating import SoftPrecisionAtRecall as SoftPrecisionAtRecall
+from keras_softsets.losses._operating import SoftRecallAtPrecision as SoftRecallAtPrecision
+from keras_softsets.losses._operating import SoftSensitivityAtSpecificity as SoftSensitivityAtSpecificity
+from keras_softsets.losses._operating import SoftSpecificityAtSensitivity as SoftSpecificityAtSensitivity

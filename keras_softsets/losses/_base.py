@@ -10,6 +10,7 @@ from keras import ops
 from keras_softsets import _replicas
 from keras_softsets._adapters import registered
 from keras_softsets._backend import Tensor
+from keras_softsets._inputs import Samples
 from keras_softsets.decisions import DecisionLike
 from keras_softsets.evaluation import PAPER_THRESHOLDS, AverageLike, Evaluation, ScoreLike
 from keras_softsets.heaviside import HeavisideLike
@@ -108,7 +109,7 @@ class SoftSetLoss(keras.losses.Loss):
 
     def global_totals(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """The cells of the batch over all replicas: what the score is computed from."""
-        totals = self.evaluation.totals(y_true, y_pred, sample_weight)
+        totals = self.evaluation.totals(y_true, y_pred, sample_weight, gather=_of_all_replicas)
         return _replicas.sum_over(ops.cast(totals, "float32"))
 
     def of_totals(self, totals: Tensor) -> Tensor:
@@ -134,6 +135,14 @@ class SoftSetLoss(keras.losses.Loss):
         """Returns the arguments of the constructor, from which Keras rebuilds the loss."""
         ours = {**self.evaluation.score_config(), **self.evaluation.config()}
         return {**ours, **super().get_config(), "dtype": self.dtype}  # Keras (3.15.1) forgets dtype
+
+
+def _of_all_replicas(samples: Samples) -> Samples:
+    if _replicas.count() == 1:
+        return samples
+    label, prediction = (_replicas.gather(ops.stop_gradient(x)) for x in (samples.label, samples.prediction))
+    weight = None if samples.weight is None else _replicas.gather(samples.weight)
+    return samples._replace(label=label, prediction=prediction, weight=weight)
 
 
 class NamedLoss(SoftSetLoss):

@@ -167,6 +167,8 @@ class SoftAUROC(NamedLoss):
     Args:
         threshold: Thresholds of the curve; the corners are always added. Defaults to `None`: 0.1, 0.2,
             ..., 0.9.
+        max_fpr: False positive rate up to which the area counts, in (0, 1]; standardised as in scikit-learn. Defaults
+            to `None`: all of it.
         **options: Those of `SoftSetLoss`.
 
     Examples:
@@ -176,8 +178,15 @@ class SoftAUROC(NamedLoss):
 
     score_name = "roc_auc"
 
-    def __init__(self, threshold: DecisionLike | None = None, name: str = "soft_auroc", **options: Any) -> None:
-        super().__init__(threshold=threshold, name=name, **options)
+    def __init__(
+        self,
+        threshold: DecisionLike | None = None,
+        name: str = "soft_auroc",
+        max_fpr: float | None = None,
+        **options: Any,
+    ) -> None:
+        part: dict[str, Any] = {} if max_fpr is None else {"max_fpr": max_fpr}
+        SoftSetLoss.__init__(self, self.score_name, threshold=threshold, name=name, **part, **options)
 
 
 @register
@@ -187,6 +196,8 @@ class SoftAUPRC(NamedLoss):
     Args:
         threshold: Thresholds of the curve; the end points are always added. Defaults to `None`: 0.1,
             0.2, ..., 0.9.
+        min_recall: Recall from which on the area counts, in [0, 1): the mean precision over those. Defaults to `None`:
+            all of it.
         **options: Those of `SoftSetLoss`.
 
     Examples:
@@ -196,8 +207,15 @@ class SoftAUPRC(NamedLoss):
 
     score_name = "pr_auc"
 
-    def __init__(self, threshold: DecisionLike | None = None, name: str = "soft_auprc", **options: Any) -> None:
-        super().__init__(threshold=threshold, name=name, **options)
+    def __init__(
+        self,
+        threshold: DecisionLike | None = None,
+        name: str = "soft_auprc",
+        min_recall: float | None = None,
+        **options: Any,
+    ) -> None:
+        part: dict[str, Any] = {} if min_recall is None else {"min_recall": min_recall}
+        SoftSetLoss.__init__(self, self.score_name, threshold=threshold, name=name, **part, **options)
 
 
 @register

@@ -23,6 +23,11 @@ from keras_softsets.metrics._named import Precision as Precision
 from keras_softsets.metrics._named import Recall as Recall
 from keras_softsets.metrics._named import Specificity as Specificity
 from keras_softsets.metrics._named import Tversky as Tversky
+from keras_softsets.metrics._operating import OperatingPointMetric as OperatingPointMetric
+from keras_softsets.metrics._operating import PrecisionAtRecall as PrecisionAtRecall
+from keras_softsets.metrics._operating import RecallAtPrecision as RecallAtPrecision
+from keras_softsets.metrics._operating import SensitivityAtSpecificity as SensitivityAtSpecificity
+from keras_softsets.metrics._operating import SpecificityAtSensitivity as SpecificityAtSensitivity
 from keras_softsets.metrics._score import NamedMetric as NamedMetric
 from keras_softsets.metrics._score import SoftSetMetric as SoftSetMetric
 from keras_softsets.metrics._scores import Scores as Scores

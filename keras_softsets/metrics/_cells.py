@@ -10,6 +10,7 @@ import keras
 from keras_softsets import _replicas
 from keras_softsets._backend import Tensor
 from keras_softsets.evaluation import Evaluation
+from keras_softsets.operating_points import AtRate
 
 
 class CellsMetric(keras.metrics.Metric):
@@ -20,6 +21,11 @@ class CellsMetric(keras.metrics.Metric):
 
     def __init__(self, evaluation: Evaluation, *, name: str, dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
+        if isinstance(evaluation.decision, AtRate) and evaluation.heaviside.differentiable:
+            raise ValueError(
+                f"`heaviside` of a metric must be the step with threshold={evaluation.decision!r}. "
+                f"Received: heaviside={evaluation.heaviside!r}"
+            )
         self.evaluation = evaluation
         self._direction = "up"  # what Keras's callbacks look for with mode="auto" (3.15.1)
         self._totals: Any = None

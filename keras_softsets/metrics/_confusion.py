@@ -13,6 +13,7 @@ from keras_softsets.evaluation import Evaluation
 from keras_softsets.heaviside import HeavisideLike
 from keras_softsets.metrics._cells import CellsMetric
 from keras_softsets.metrics._score import register
+from keras_softsets.operating_points import AtRate
 from keras_softsets.scores import Score
 
 
@@ -59,6 +60,11 @@ class Confusion(CellsMetric):
             from_logits=from_logits,
             ignore_class=ignore_class,
         )
+        if isinstance(evaluation.decision, AtRate):
+            raise ValueError(
+                "`threshold` must not depend on the data, as each cell is best elsewhere; give `confusion_matrix` what "
+                f"`PrecisionAtRecall.threshold()` returns. Received: threshold={threshold!r}"
+            )
         super().__init__(evaluation, name=name, dtype=dtype)
 
     def result(self) -> dict[str, Tensor]:

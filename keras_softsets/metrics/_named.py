@@ -167,6 +167,8 @@ class AUROC(NamedMetric):
     Args:
         threshold: Thresholds of the curve; the end points are always added. Defaults to `None`: 0.01,
             0.02, ..., 0.99 and nine more towards each end.
+        max_fpr: False positive rate up to which the area counts, in (0, 1]; standardised as in scikit-learn. Defaults
+            to `None`: all of it.
         **options: Those of `SoftSetMetric`.
 
     Examples:
@@ -176,8 +178,15 @@ class AUROC(NamedMetric):
 
     score_name = "roc_auc"
 
-    def __init__(self, threshold: DecisionLike | None = None, name: str = "auroc", **options: Any) -> None:
-        super().__init__(threshold=threshold, name=name, **options)
+    def __init__(
+        self,
+        threshold: DecisionLike | None = None,
+        name: str = "auroc",
+        max_fpr: float | None = None,
+        **options: Any,
+    ) -> None:
+        part: dict[str, Any] = {} if max_fpr is None else {"max_fpr": max_fpr}
+        SoftSetMetric.__init__(self, self.score_name, threshold=threshold, name=name, **part, **options)
 
 
 @register
@@ -187,6 +196,8 @@ class AUPRC(NamedMetric):
     Args:
         threshold: Thresholds of the curve; the end points are always added. Defaults to `None`: 0.01,
             0.02, ..., 0.99 and nine more towards each end.
+        min_recall: Recall from which on the area counts, in [0, 1): the mean precision over those. Defaults to `None`:
+            all of it.
         **options: Those of `SoftSetMetric`.
 
     Examples:
@@ -196,8 +207,15 @@ class AUPRC(NamedMetric):
 
     score_name = "pr_auc"
 
-    def __init__(self, threshold: DecisionLike | None = None, name: str = "auprc", **options: Any) -> None:
-        super().__init__(threshold=threshold, name=name, **options)
+    def __init__(
+        self,
+        threshold: DecisionLike | None = None,
+        name: str = "auprc",
+        min_recall: float | None = None,
+        **options: Any,
+    ) -> None:
+        part: dict[str, Any] = {} if min_recall is None else {"min_recall": min_recall}
+        SoftSetMetric.__init__(self, self.score_name, threshold=threshold, name=name, **part, **options)
 
 
 @register

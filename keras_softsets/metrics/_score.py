@@ -8,10 +8,12 @@ from keras import ops
 
 from keras_softsets._adapters import registered
 from keras_softsets._backend import Tensor
-from keras_softsets.decisions import DecisionLike
+from keras_softsets._constrained import thresholds_of
+from keras_softsets.decisions import DecisionLike, PerClass
 from keras_softsets.evaluation import AverageLike, Evaluation, ScoreLike
 from keras_softsets.heaviside import HeavisideLike
 from keras_softsets.metrics._cells import CellsMetric
+from keras_softsets.operating_points import AtRate
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -88,6 +90,22 @@ class SoftSetMetric(CellsMetric):
             return ops.zeros((), dtype=self.dtype)
         (value,) = self.evaluation.values(ops.convert_to_tensor(self._totals))
         return ops.cast(value, self.dtype)
+
+    def threshold(self) -> float | PerClass | tuple[float | PerClass, ...]:
+        """Returns the threshold of an operating point, which `export_classifier` takes: it reaches exactly the result.
+
+        It is a float, or a `PerClass` for several classes; for several rates, a tuple of them. It is `inf`, with which
+        nothing is positive, where no threshold meets the rate.
+        """
+        decision, score = self.evaluation.decision, self.evaluation.scores[0]
+        if not isinstance(decision, AtRate) or self._totals is None:
+            raise ValueError(
+                "`threshold()` must be called on a metric at an operating point, after the first batch. "
+                f"Received: threshold={decision!r}{' and no batch' if self._totals is None else ''}"
+            )
+        found = thresholds_of(score, ops.convert_to_tensor(self._totals), decision)
+        each = tuple(float(row[0]) if len(row) == 1 else PerClass(row) for row in found)
+        return each[0] if len(each) == 1 else each
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor, from which Keras rebuilds the metric."""

@@ -1,0 +1,84 @@
+"""Weights of positives and negatives by probability, in bins as fine as probabilities of any size need them.
+
+Even thresholds are coarse where models are sure: 200 of them see nothing of p = 1e-6. So only the bins from 1/16 to
+15/16 are even, 2^-16 wide. Towards 0 they follow the bit patterns of float32 numbers, 1/4096 of p or less (below 1e-8,
+1/64 of p); towards 1 they are 1/4096 of 1 - p or less, down to single numbers. Their number is fixed, so that the sums
+may be added up over batches and replicas. A threshold is the smallest number of a bin, so that the cells there are
+exact; what is lost are thresholds inside bins.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from keras import ops
+
+from keras_softsets._backend import Tensor, bit_patterns
+from keras_softsets._inputs import Samples
+from keras_softsets.confusion import ConfusionMatrix
+
+
+def _pattern(x: float) -> int:
+    return int(np.float32(x).view("int32"))
+
+
+_COARSE, _FINE = 17, 11  # bits of the mantissa that are left out: of 23, 6 or 12 are kept
+_EVEN = 2**16
+_TINY, _LOW, _CLOSE = 2.0**-27, 2.0**-4, 2.0**-12  # closer than the last to 1, float32 has one number for each 2^-24
+_SIZES = (
+    _pattern(_TINY) >> _COARSE,
+    (_pattern(_LOW) - _pattern(_TINY)) >> _FINE,
+    int(_EVEN * (1 - 2 * _LOW)),
+    ((_pattern(_LOW) - _pattern(_CLOSE)) >> _FINE) + 1,
+    int(_CLOSE * 2**24),
+)  # of the zones: coarse, fine, even, towards 1, and next to it
+_FIRST = np.cumsum([0, *_SIZES]).tolist()
+BINS = _FIRST[-1]
+
+
+def histogram(samples: Samples) -> Tensor:
+    """Returns the weights of positives and negatives in each bin, (2, bins, classes), in float64."""
+    samples = samples.counted()
+    y, p = samples.label, ops.clip(samples.probability, 0.0, 1.0)
+    weight = ops.cast(ops.ones_like(p) if samples.weight is None else samples.weight, "float64")
+    label = ops.cast(y, "float64")
+    classes = ops.shape(p)[1]
+    place = bin_of(p) * classes + ops.arange(classes, dtype="int32")
+    columns = ops.reshape(ops.stack([weight * label, weight * (1 - label)], -1), (-1, 2))
+    sums = ops.segment_sum(columns, ops.reshape(place, (-1,)), num_segments=BINS * classes)
+    nan = 0 * ops.sum(weight + label + ops.cast(p, "float64"), 0)  # NaN in a batch is NaN in all of its cells
+    return ops.transpose(ops.reshape(sums, (BINS, classes, 2)), (2, 0, 1)) + nan
+
+
+def bin_of(p: Tensor) -> Tensor:
+    """Returns the bin of each probability, as int32."""
+    bits, rest = _bits(p), 1 - p  # the difference is exact from 0.5 on
+    coarse = ops.right_shift(bits, _COARSE)
+    fine = _FIRST[1] + ops.right_shift(bits - _pattern(_TINY), _FINE)
+    even = _FIRST[2] + ops.cast((p - _LOW) * _EVEN, "int32")
+    towards_1 = _FIRST[3] + ops.right_shift(_pattern(_LOW) - _bits(rest), _FINE)
+    next_to_1 = BINS - 1 - ops.cast(rest * 2.0**24, "int32")
+    low = ops.where(p < _TINY, coarse, ops.where(p < _LOW, fine, even))
+    found = ops.where(rest > _LOW, low, ops.where(rest >= _CLOSE, towards_1, next_to_1))
+    return ops.clip(found, 0, BINS - 1)  # wherever NaN lies
+
+
+def _bits(p: Tensor) -> Tensor:
+    """The bit patterns as int32, which for numbers of one sign are in the order of the numbers."""
+    return bit_patterns(ops.absolute(p))  # 0 has two of them
+
+
+def cells(weights: Tensor) -> ConfusionMatrix:
+    """Returns the cells at every threshold, from the highest down: (bins, classes)."""
+    tp, fp = ops.unstack(ops.cumsum(ops.flip(weights, 1), 1), 2)
+    return ConfusionMatrix(tp, fp, tp[-1:] - tp, fp[-1:] - fp)
+
+
+def thresholds() -> np.ndarray:
+    """Returns the smallest number of each bin, from the highest bin down."""
+    coarse, fine, even, towards_1, next_to_1 = (np.arange(size) for size in _SIZES)
+    low = np.concatenate([coarse << _COARSE, _pattern(_TINY) + (fine << _FINE)]).astype("int32").view("float32")
+    rest = (_pattern(_LOW) - (towards_1 << _FINE)).astype("int32").view("float32").astype("float64")
+    high = np.concatenate([_LOW + even / _EVEN, 1 - rest, 1 - next_to_1[::-1] / 2.0**24])
+    narrow = high.astype("float32")
+    high = np.where(narrow < high, np.nextafter(narrow, np.float32(2)), narrow)  # no number lies in between
+    return np.concatenate([low, high])[::-1]

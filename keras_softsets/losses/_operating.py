@@ -1,0 +1,123 @@
+"""The losses at operating points, named as in `keras.metrics`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from keras_softsets._adapters import AtRateArguments
+from keras_softsets.losses._base import SoftSetLoss, register
+from keras_softsets.operating_points import AtPrecision, AtRecall, AtSpecificity
+
+
+class OperatingPointLoss(AtRateArguments, SoftSetLoss):
+    """A `SoftSetLoss` at a rate, which is its first argument; takes the same arguments otherwise, but `threshold`."""
+
+
+@register
+class SoftPrecisionAtRecall(OperatingPointLoss):
+    """Loss 1 - precision where that share of the positives is found: as few false alarms as possible.
+
+    The threshold is the true one of the global batch, with its weights, and the gradient knows that it moves with the
+    predictions: raising the positives at the threshold raises the threshold. See `operating_points`. A batch needs
+    enough positives for its threshold to mean anything: at recall 0.95, twenty or more.
+
+    Args:
+        recall: The recall, greater than 0 and at most 1, or a sequence over which precision is averaged: with 0.95,
+            0.96, ..., 1 the area under that part of the precision-recall curve.
+        **options: Those of `SoftSetLoss` but `threshold`.
+
+    Examples:
+        >>> round(float(SoftPrecisionAtRecall(0.9)([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.9])), 4)
+        0.404
+
+    Reference:
+        [Kumar et al., 2021](https://arxiv.org/abs/2107.10960)
+    """
+
+    score_name, rate_name, decision = "precision", "recall", AtRecall
+
+    def __init__(self, recall: float | Sequence[float], name: str = "soft_precision_at_recall", **options: Any) -> None:
+        self._start(recall, name, options)
+
+
+@register
+class SoftRecallAtPrecision(OperatingPointLoss):
+    """Loss 1 - recall where that share of what is called positive is positive: find as many as possible.
+
+    The threshold is the lowest of the global batch with that precision. If there is none, the loss is 1 plus what is
+    missing where precision is best, until the rate is reached. Finding it means sorting the batch.
+
+    Args:
+        precision: The precision, greater than 0 and at most 1, or a sequence over which recall is averaged.
+        **options: Those of `SoftSetLoss` but `threshold`.
+
+    Examples:
+        >>> round(float(SoftRecallAtPrecision(0.6)([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.9])), 4)
+        0.2625
+
+    Reference:
+        [Kumar et al., 2021](https://arxiv.org/abs/2107.10960)
+    """
+
+    score_name, rate_name, decision = "recall", "precision", AtPrecision
+
+    def __init__(
+        self, precision: float | Sequence[float], name: str = "soft_recall_at_precision", **options: Any
+    ) -> None:
+        self._start(precision, name, options)
+
+
+@register
+class SoftSensitivityAtSpecificity(OperatingPointLoss):
+    """Loss 1 - recall where that share of the negatives is left alone: `0.99` is 1 % false positives.
+
+    Args:
+        specificity: The specificity, greater than 0 and at most 1, or a sequence over which recall is averaged: that
+            is a part of the area under the ROC curve.
+        **options: Those of `SoftSetLoss` but `threshold`.
+
+    Examples:
+        >>> round(float(SoftSensitivityAtSpecificity(0.9)([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.9])), 4)
+        0.475
+
+    Reference:
+        [Kumar et al., 2021](https://arxiv.org/abs/2107.10960)
+    """
+
+    score_name, rate_name, decision = "recall", "specificity", AtSpecificity
+
+    def __init__(
+        self,
+        specificity: float | Sequence[float],
+        name: str = "soft_sensitivity_at_specificity",
+        **options: Any,
+    ) -> None:
+        self._start(specificity, name, options)
+
+
+@register
+class SoftSpecificityAtSensitivity(OperatingPointLoss):
+    """Loss 1 - specificity where that share of the positives is found.
+
+    Args:
+        sensitivity: The recall, greater than 0 and at most 1, or a sequence over which specificity is averaged.
+        **options: Those of `SoftSetLoss` but `threshold`.
+
+    Examples:
+        >>> round(float(SoftSpecificityAtSensitivity(0.9)([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.9])), 4)
+        0.5
+
+    Reference:
+        [Kumar et al., 2021](https://arxiv.org/abs/2107.10960)
+    """
+
+    score_name, rate_name, decision = "specificity", "sensitivity", AtRecall
+
+    def __init__(
+        self,
+        sensitivity: float | Sequence[float],
+        name: str = "soft_specificity_at_sensitivity",
+        **options: Any,
+    ) -> None:
+        self._start(sensitivity, name, options)

@@ -1,0 +1,107 @@
+"""The metrics at operating points, named as in `keras.metrics`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from keras_softsets._adapters import AtRateArguments
+from keras_softsets.metrics._score import SoftSetMetric, register
+from keras_softsets.operating_points import AtPrecision, AtRecall, AtSpecificity
+
+
+class OperatingPointMetric(AtRateArguments, SoftSetMetric):
+    """A `SoftSetMetric` at a rate, which is its first argument; takes the same arguments otherwise, but `threshold`."""
+
+
+@register
+class PrecisionAtRecall(OperatingPointMetric):
+    """The best precision among all thresholds that find that share of the positives; 0 if none does.
+
+    As `keras.metrics.PrecisionAtRecall`, but with thresholds as fine as the probabilities need them, of any size.
+    `threshold()` tells where it was: the value is exactly the one that this threshold reaches.
+
+    Args:
+        recall: The recall, greater than 0 and at most 1, or a sequence over which precision is averaged.
+        **options: Those of `SoftSetMetric` but `threshold`.
+
+    Examples:
+        >>> metric = PrecisionAtRecall(0.9)
+        >>> round(float(metric([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.6667
+        >>> round(metric.threshold(), 3)
+        0.4
+    """
+
+    score_name, rate_name, decision = "precision", "recall", AtRecall
+
+    def __init__(self, recall: float | Sequence[float], name: str = "precision_at_recall", **options: Any) -> None:
+        self._start(recall, name, options)
+
+
+@register
+class RecallAtPrecision(OperatingPointMetric):
+    """The best recall among all thresholds with that precision; 0 if none has it. See `PrecisionAtRecall`.
+
+    Args:
+        precision: The precision, greater than 0 and at most 1, or a sequence over which recall is averaged.
+        **options: Those of `SoftSetMetric` but `threshold`.
+
+    Examples:
+        >>> round(float(RecallAtPrecision(0.6)([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        1.0
+    """
+
+    score_name, rate_name, decision = "recall", "precision", AtPrecision
+
+    def __init__(self, precision: float | Sequence[float], name: str = "recall_at_precision", **options: Any) -> None:
+        self._start(precision, name, options)
+
+
+@register
+class SensitivityAtSpecificity(OperatingPointMetric):
+    """The best recall among all thresholds that leave that share of the negatives alone. See `PrecisionAtRecall`.
+
+    Args:
+        specificity: The specificity, greater than 0 and at most 1, or a sequence over which recall is averaged; `0.99`
+            is 1 % false positives.
+        **options: Those of `SoftSetMetric` but `threshold`.
+
+    Examples:
+        >>> round(float(SensitivityAtSpecificity(0.9)([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.5
+    """
+
+    score_name, rate_name, decision = "recall", "specificity", AtSpecificity
+
+    def __init__(
+        self,
+        specificity: float | Sequence[float],
+        name: str = "sensitivity_at_specificity",
+        **options: Any,
+    ) -> None:
+        self._start(specificity, name, options)
+
+
+@register
+class SpecificityAtSensitivity(OperatingPointMetric):
+    """The best specificity among all thresholds that find that share of the positives. See `PrecisionAtRecall`.
+
+    Args:
+        sensitivity: The recall, greater than 0 and at most 1, or a sequence over which specificity is averaged.
+        **options: Those of `SoftSetMetric` but `threshold`.
+
+    Examples:
+        >>> round(float(SpecificityAtSensitivity(0.9)([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
+        0.6667
+    """
+
+    score_name, rate_name, decision = "specificity", "sensitivity", AtRecall
+
+    def __init__(
+        self,
+        sensitivity: float | Sequence[float],
+        name: str = "specificity_at_sensitivity",
+        **options: Any,
+    ) -> None:
+        self._start(sensitivity, name, options)

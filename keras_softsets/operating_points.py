@@ -1,0 +1,166 @@
+"""Decisions at an operating point: the threshold is wherever a rate is reached on the data at hand.
+
+"Find 95 % of the tumours with as few false alarms as possible" is the score `precision` with the decision
+`AtRecall(0.95)`; "at most 1 % false positives" is `AtSpecificity(0.99)`. They go with every score of one threshold, and
+each class has a threshold of its own.
+
+* **Metrics and `evaluate`** give the best value among all thresholds that meet the rate (at least that much), as
+  `keras.metrics.PrecisionAtRecall` does, and 0 if none does.
+* **Losses and `confusion_matrix`** take the boundary: the highest threshold with that recall, the lowest with that
+  specificity, the lowest with that precision. A loss knows that the boundary moves with the predictions.
+* A precision that no threshold reaches: a loss is 1 plus what is missing where precision is best, so that it is pushed
+  up until the rate is reached.
+* No positives, or for `AtSpecificity` no negatives: the rate has no meaning. A loss is constant, without a gradient;
+  `zero_division` says what the score is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import keras
+from keras import ops
+
+from keras_softsets import _kernels
+from keras_softsets._backend import Tensor
+from keras_softsets._checks import check_number
+from keras_softsets._inputs import Samples
+from keras_softsets.decisions import Decision
+from keras_softsets.heaviside import Heaviside, TabulatedHeaviside
+
+_EDGE = 1.2e-7  # from 0 and 1, the thresholds of approximations: what float32 tells from 1, and Keras's epsilon
+
+
+class Boundary(NamedTuple):
+    """Where rates are just met, (rates, classes).
+
+    Attributes:
+        threshold: In float32, constants for every gradient.
+        met: Whether the rate is met there; if not, it is where the rate is highest.
+    """
+
+    threshold: Tensor
+    met: Tensor
+
+    def inside(self) -> Tensor:
+        """The thresholds as approximations need them, inside (0, 1)."""
+        return ops.clip(self.threshold, _EDGE, 1 - _EDGE)
+
+
+class AtRate(Decision):
+    """Base of the decisions at an operating point.
+
+    Attributes:
+        rates: What is asked for; one row of cells for each.
+        rate: Name of the score that must be at least that.
+    """
+
+    rates: tuple[float, ...]
+    rate: ClassVar[str]
+
+    @property
+    def rows(self) -> int:  # type: ignore[override]  # a property here
+        """The number of rates."""
+        return len(self.rates)
+
+    def boundary(self, samples: Samples) -> Boundary:
+        """Finds the thresholds at which the rates are just met on these samples."""
+        arrays = (samples.label, samples.probability, samples.weight)
+        threshold, met = _kernels.boundary(*map(_constant, arrays), rate=self.rate, rates=self.rates)
+        return Boundary(ops.stop_gradient(threshold), met)
+
+    def memberships(self, samples: Samples, heaviside: Heaviside) -> Tensor:
+        """One row for each rate, at the boundary of these samples."""
+        found = self.boundary(samples)
+        threshold = found.inside() if heaviside.differentiable else found.threshold
+        return heaviside(samples.probability[None], threshold[:, None])
+
+    def check(self, heaviside: Heaviside, classes: int | None = None) -> None:
+        """The approximation must change with the threshold."""
+        if isinstance(heaviside, TabulatedHeaviside) and heaviside.differentiable:
+            raise ValueError(
+                f"`heaviside` must not be a table where the threshold moves, as with {self!r}. "
+                f"Received: heaviside={heaviside!r}"
+            )
+
+    def check_use(self, scores: Sequence[Any], per_sample: bool) -> None:
+        """Raises a `ValueError` for scores of a whole curve, and where every sample is a set of its own."""
+        curve = next((score.name for score in scores if score.curve), None)
+        if curve or per_sample:
+            used = f"score={curve!r}" if curve else "per_sample=True"
+            raise ValueError(f"`threshold` must not depend on the data with {used}. Received: threshold={self!r}")
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        return {"rates": list(self.rates)}
+
+    def __post_init__(self) -> None:
+        listed = [self.rates] if isinstance(self.rates, (numbers.Number, str)) else list(self.rates)
+        if not listed:
+            raise ValueError(f"`rates` must be a number or a non-empty sequence. Received: rates={self.rates!r}")
+        rates = tuple(check_number(self.rate, rate, 0.0, 1.0, open_low=True) for rate in listed)
+        object.__setattr__(self, "rates", rates)
+
+
+@keras.saving.register_keras_serializable(package="keras_softsets")
+@dataclasses.dataclass(frozen=True)
+class AtRecall(AtRate):
+    """Wherever that share of the positives is found.
+
+    Args:
+        rates: The recall, greater than 0 and at most 1, or a sequence over which the score is averaged.
+
+    Examples:
+        >>> from keras_softsets import evaluate
+        >>> y, p = [0, 0, 1, 0, 1], [0.1, 0.2, 0.4, 0.6, 0.9]
+        >>> evaluate(y, p, "precision", threshold=AtRecall(0.5)), evaluate(y, p, "precision", threshold=AtRecall(0.95))
+        (1.0, 0.6666666666666666)
+    """
+
+    rates: tuple[float, ...]
+    rate = "recall"
+
+
+@keras.saving.register_keras_serializable(package="keras_softsets")
+@dataclasses.dataclass(frozen=True)
+class AtPrecision(AtRate):
+    """Wherever that share of what is called positive is positive.
+
+    Args:
+        rates: The precision, greater than 0 and at most 1, or a sequence over which the score is averaged.
+
+    Examples:
+        >>> from keras_softsets import evaluate
+        >>> y, p = [0, 0, 1, 0, 1], [0.1, 0.2, 0.4, 0.6, 0.9]
+        >>> evaluate(y, p, "recall", threshold=AtPrecision(0.9)), evaluate(y, p, "recall", threshold=AtPrecision(0.6))
+        (0.5, 1.0)
+    """
+
+    rates: tuple[float, ...]
+    rate = "precision"
+
+
+@keras.saving.register_keras_serializable(package="keras_softsets")
+@dataclasses.dataclass(frozen=True)
+class AtSpecificity(AtRate):
+    """Wherever that share of the negatives is left alone; 1 minus the false positive rate.
+
+    Args:
+        rates: The specificity, greater than 0 and at most 1, or a sequence over which the score is averaged.
+
+    Examples:
+        >>> from keras_softsets import evaluate
+        >>> y, p = [0, 0, 1, 0, 1], [0.1, 0.2, 0.4, 0.6, 0.9]
+        >>> evaluate(y, p, "recall", threshold=AtSpecificity(0.99))
+        0.5
+    """
+
+    rates: tuple[float, ...]
+    rate = "specificity"
+
+
+def _constant(x: Tensor | None) -> Tensor | None:
+    return None if x is None else ops.stop_gradient(x)
