@@ -17,7 +17,8 @@ from keras_softsets._kernels._differentiable import Algorithm, Batch
 from keras_softsets._kernels._intervals import Grid, Search, grid_of, is_even, refine
 from keras_softsets.heaviside import Pieces
 
-_SCATTER_LANES = 8  # neighbours in the same bin would wait for each other
+_SCATTER_LANES = 8  # neighbours in the same bin would wait for each other; neighbours of other classes never are
+_LEAST_PER_BIN = 8  # elements in a block for each bin, so that emptying and joining the bins is cheap beside counting
 
 
 def binned(pieces: Pieces) -> Algorithm:
@@ -34,7 +35,8 @@ def binned(pieces: Pieces) -> Algorithm:
             return [state[0] + _by_label(columns, interval, y, hard, table.intervals), state[1] & hard]
 
         nothing = tf.zeros([1 if table.constant else 2, tf.shape(batch.y)[1], 2 * table.intervals], tf.float64)
-        masses, hard = fold(step, [nothing, tf.constant(True)], room(), *batch)
+        bins = 2 * table.intervals * tf.shape(batch.y)[1]
+        masses, hard = fold(step, [nothing, tf.constant(True)], tf.maximum(room(), _LEAST_PER_BIN * bins), *batch)
         return table.cells(masses), hard
 
     def slopes(batch: Batch, hard: Tensor, pull: Tensor) -> Tensor:
@@ -98,10 +100,11 @@ def _by_label(columns: list[Tensor], interval: Tensor, y: Tensor, hard: Tensor, 
 def _scatter(columns: list[Tensor], bins: Tensor, size: int) -> Tensor:
     """Sums each column by bin and class, in lanes, to float64 of shape (columns, classes, size)."""
     classes = tf.shape(bins)[1]
-    lane = tf.range(tf.shape(bins)[0])[:, None] % _SCATTER_LANES
+    lanes = tf.maximum(_SCATTER_LANES // classes, 1)
+    lane = tf.range(tf.shape(bins)[0])[:, None] % lanes
     index = bins + size * (tf.range(classes) + classes * lane)
-    flat = [tf.math.unsorted_segment_sum(x, index, size * classes * _SCATTER_LANES) for x in columns]
-    return tf.stack([sum_in_float64(tf.reshape(x, [_SCATTER_LANES, classes, size])) for x in flat])
+    flat = [tf.math.unsorted_segment_sum(x, index, size * classes * lanes) for x in columns]
+    return tf.stack([sum_in_float64(tf.reshape(x, [lanes, classes, size])) for x in flat])
 
 
 def _on_edges(masses: Tensor) -> Tensor:

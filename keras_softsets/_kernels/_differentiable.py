@@ -9,6 +9,11 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from keras_softsets._backend import Tensor
+from keras_softsets._kernels._sizes import is_known, padded
+
+
+# The number of samples that count, a pull, whether labels are hard, and a vector of the gradient's shape.
+_SPECS = (([], tf.int32), ([2, None, None],), ([], tf.bool), ([None, None],))
 
 
 class Batch(NamedTuple):
@@ -33,18 +38,23 @@ class Algorithm(NamedTuple):
 class Kernel:
     """Cells as a function of labels, probabilities and, maybe, weights; the first and last are constants of a loss.
 
-    Each of the three functions is traced once for all batch sizes, and only when it is needed. `tf.stop_gradient`
-    keeps forward-mode differentiation, too, from looking into them.
+    Each of its functions is traced once for all batch sizes, and only when it is needed. `tf.stop_gradient` keeps
+    forward-mode differentiation, too, from looking into them.
     """
 
     def __init__(self, algorithm: Algorithm, *, weighted: bool) -> None:
         arrays = [tf.TensorSpec([None, None], tf.float32)] * (3 if weighted else 2)
-        pull, hard, v = tf.TensorSpec([2, None, None]), tf.TensorSpec([], tf.bool), tf.TensorSpec([None, None])
+        count, pull, hard, v = (tf.TensorSpec(*spec) for spec in _SPECS)
 
         def sums(*arrays: Tensor) -> tuple[Tensor, Tensor]:
             batch = Batch(*arrays)
             # A batch of another size is an error here, where no optimizer removes it.
             return algorithm.sums(batch._replace(y=tf.reshape(batch.y, tf.shape(batch.p))))
+
+        def sums_of_first(count: Tensor, *arrays: Tensor) -> tuple[Tensor, Tensor]:
+            """Sums of the first samples, unless there are weights, which are 0 for the others."""
+            first = tf.cast(tf.range(tf.shape(arrays[1])[0])[:, None] < count, tf.float32)
+            return sums(*arrays[:2], arrays[2] if weighted else tf.broadcast_to(first, tf.shape(arrays[1])))
 
         def slopes(pull: Tensor, hard: Tensor, *arrays: Tensor) -> Tensor:
             batch = Batch(*arrays)
@@ -55,18 +65,22 @@ class Kernel:
             return algorithm.second(batch, pull, _counts(batch, v))
 
         self.sums = _compiled(sums, arrays)
+        self.sums_of_first = _compiled(sums_of_first, [count, *arrays])
         self.slopes = _compiled(slopes, [pull, hard, *arrays])
         self.second = _compiled(second, [pull, v, *arrays])
 
     def __call__(self, *arrays: Tensor) -> Tensor:
         """Returns the cells, (4, thresholds, classes), in float64."""
-        return self._cells(*arrays)
+        if is_known(arrays[1]):
+            return self._cells(self.sums, *arrays)
+        count = tf.shape(arrays[1])[0]
+        # Outside `_cells`, so that TensorFlow differentiates the padding, as often as anybody likes.
+        return self._cells(functools.partial(self.sums_of_first, count), *padded(*arrays))
 
-    @functools.cached_property
-    def _cells(self) -> Callable[..., Tensor]:
+    def _cells(self, sums: Callable[..., tuple[Tensor, Tensor]], *arrays: Tensor) -> Tensor:
         @tf.custom_gradient
         def cells(*arrays: Tensor) -> tuple[Tensor, Callable[..., Any]]:
-            totals, hard = self.sums(*map(tf.stop_gradient, arrays))
+            totals, hard = sums(*map(tf.stop_gradient, arrays))
 
             def backward(upstream: Tensor, variables: Any = None) -> Any:
                 tp, fp, fn, tn = tf.unstack(tf.cast(upstream, tf.float32))
@@ -75,7 +89,7 @@ class Kernel:
 
             return totals, backward
 
-        return cells
+        return cells(*arrays)
 
     @functools.cached_property
     def _gradient(self) -> Callable[..., Tensor]:
