@@ -11,9 +11,8 @@ import tensorflow as tf
 from keras_softsets._backend import Tensor
 from keras_softsets._kernels._sizes import is_known, padded
 
-
 # The number of samples that count, a pull, whether labels are hard, and a vector of the gradient's shape.
-_SPECS = (([], tf.int32), ([2, None, None],), ([], tf.bool), ([None, None],))
+_SPECS: Any = (([], tf.int32), ([2, None, None],), ([], tf.bool), ([None, None],))
 
 
 class Batch(NamedTuple):
