@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import keras
 
+from keras_softsets.evaluation import signature_of
 from keras_softsets.operating_points import AtRate
 
 if TYPE_CHECKING:
@@ -95,13 +96,13 @@ class _ClassSignature:
         return self._signature
 
 
-def _spelled_out(kind: type) -> inspect.Signature:
-    """The signature of the constructor, with that of the general class in the place of `**options`."""
-    constructors = [inspect.signature(base.__dict__["__init__"]) for base in kind.__mro__ if "__init__" in vars(base)]
-    own = list(constructors[0].parameters.values())[1:]
-    if not own or own[-1].name != "options":
-        return inspect.Signature(own)
-    general = next(signature for signature in constructors if "options" not in signature.parameters)
-    known = {p.name for p in own}.union(getattr(kind, "hidden_options", ()))
-    options = [p for p in general.parameters.values() if p.kind == p.KEYWORD_ONLY and p.name not in known]
-    return inspect.Signature([*own[:-1], *options])
+def _spelled_out(kind: Any) -> inspect.Signature:
+    """The signature of the constructor, with those of the general classes in the place of `**options`."""
+    constructors = [vars(base)["__init__"] for base in kind.__mro__ if "__init__" in vars(base)]
+    chain = [_without_self(inspect.signature(constructor)) for constructor in constructors]
+    ends = next(k for k, signature in enumerate(chain) if "options" not in signature.parameters)
+    return signature_of(chain[: max(ends, 1)], hidden=getattr(kind, "hidden_options", ()))
+
+
+def _without_self(signature: inspect.Signature) -> inspect.Signature:
+    return signature.replace(parameters=list(signature.parameters.values())[1:])

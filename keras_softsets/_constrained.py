@@ -19,7 +19,7 @@ from keras import ops
 from keras_softsets import _float_bins, _kernels, scores
 from keras_softsets._at_least import SLACK
 from keras_softsets._backend import Tensor
-from keras_softsets._inputs import Samples
+from keras_softsets._samples import Samples
 from keras_softsets.confusion import ConfusionMatrix
 from keras_softsets.heaviside import Heaviside
 from keras_softsets.operating_points import AtRate

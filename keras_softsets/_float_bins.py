@@ -13,7 +13,7 @@ import numpy as np
 from keras import ops
 
 from keras_softsets._backend import Tensor, bit_patterns
-from keras_softsets._inputs import Samples
+from keras_softsets._samples import Samples
 from keras_softsets.confusion import ConfusionMatrix
 
 

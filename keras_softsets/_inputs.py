@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import keras
@@ -12,53 +13,7 @@ from keras import ops
 
 from keras_softsets._backend import Tensor
 from keras_softsets._labels import Labels, Shape, are_ids, check_ids, from_ids, from_one_class
-
-MARGIN = 0.1  # interpolated probabilities overshoot a little, and are clipped; logits go further
-
-
-class Samples(NamedTuple):
-    """One batch as tensors of shape (samples, classes); `weight` is None where everything counts once.
-
-    Values are as they were passed. Whoever sums them has them `counted` first, in the same pass: in `as_samples` that
-    would take passes of its own.
-
-    Attributes:
-        label: Labels in [0, 1].
-        prediction: Probabilities or logits.
-        weight: Weights, (samples, classes) or (samples, 1).
-        logits: Whether predictions are logits.
-        rivals: Whether the classes of a sample compete, so that one cannot be absent without the others.
-    """
-
-    label: Tensor
-    prediction: Tensor
-    weight: Tensor | None
-    logits: bool = False
-    rivals: bool = False
-
-    def counted(self) -> Samples:
-        """The samples as they enter the cells, by the rules of `counted`."""
-        label, weight = _counted_labels(self.label, self.weight)
-        p = _without_absent(self.prediction, self.weight, whole_rows=self.rivals)
-        return self._replace(label=label, prediction=p if self.logits else _counted_probability(p), weight=weight)
-
-    @property
-    def probability(self) -> Tensor:
-        """Predictions as independent probabilities."""
-        return ops.sigmoid(self.prediction) if self.logits else self.prediction
-
-    def log_probability(self, floor: float = 0.0) -> Tensor:
-        """Logarithms of predictions as rivals, up to a number that all classes of a sample share.
-
-        Probabilities below `floor` count as that, which bounds the slope of the logarithm.
-        """
-        p = self.prediction
-        return p if self.logits else ops.log(ops.where(p < floor, ops.cast(floor, p.dtype), p))  # NaN stays NaN
-
-    @property
-    def classes(self) -> int | None:
-        """The number of classes, where it is known."""
-        return self.prediction.shape[-1]
+from keras_softsets._samples import Samples, or_nan, range_of, without_absent
 
 
 def as_samples(
@@ -66,12 +21,10 @@ def as_samples(
     y_pred: Tensor,
     sample_weight: Tensor | None = None,
     *,
-    mask: Tensor | None = None,
     from_logits: bool = False,
-    ignore_class: int | None = None,
     rivals: bool = False,
     whole_rows: bool = False,
-    dtype: str = "float32",
+    **alignment: Any,
 ) -> Samples:
     """Lines everything up with `y_pred`, merges mask and weights, and flattens all leading axes into samples.
 
@@ -81,21 +34,16 @@ def as_samples(
         sample_weight: Weights that line up with `y_pred` from the left: a scalar, per sample `(n,)` or `(n, 1)`, per
             leading axes (`(n, time)` for sequences, `(n, height, width)` for images), per element, or per class
             `(1, classes)`.
-        mask: Like `sample_weight`; False removes.
         from_logits: Whether `y_pred` holds logits.
-        ignore_class: Class id, or label of a single class, that does not count.
         rivals: Whether the classes of a sample compete.
         whole_rows: Whether a sample has one weight for all of its classes: (samples, 1).
-        dtype: Type of the tensors. Half precision is widened before anything is summed; float64 is narrowed, as in
-            every Keras loss.
+        **alignment: `mask`, like `sample_weight`, where False removes; `ignore_class`, a class id, or label of a single
+            class, that does not count; and `dtype` of the tensors, float32: half precision is widened before anything
+            is summed, float64 is narrowed, as in every Keras loss.
     """
-    labels, predictions, weights = _lined_up(y_true, y_pred, sample_weight, mask, ignore_class, whole_rows, dtype)
+    labels, predictions, weights = _lined_up(y_true, y_pred, sample_weight, whole_rows=whole_rows, **alignment)
     weight = _product(weights, predictions, whole_rows)
-    if from_logits and not rivals:
-        # The slope of a sigmoid at NaN is NaN, and NaN * 0 as well; so logits of weight 0 must not be seen at all.
-        predictions = _without_absent(predictions, weight, whole_rows=False)
-    flat = [None if x is None else _two_axes(x) for x in (labels, predictions, weight)]
-    return Samples(flat[0], flat[1], flat[2], from_logits, rivals)
+    return _samples(_two_axes, labels, predictions, weight, from_logits, rivals)
 
 
 def paired(y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
@@ -130,26 +78,37 @@ def as_sets(
     y_pred: Tensor,
     sample_weight: Tensor | None = None,
     *,
-    mask: Tensor | None = None,
     from_logits: bool = False,
-    ignore_class: int | None = None,
     rivals: bool = False,
     whole_rows: bool = False,
+    **alignment: Any,
 ) -> Sets:
     """Like `as_samples`, with the first axis kept apart.
 
     Weights and masks with a number for each set, `(n,)` or `(n, 1)`, weight the sets; others weight elements inside
     them. A set of which nothing counts is absent.
     """
-    labels, predictions, weights = _lined_up(y_true, y_pred, sample_weight, mask, ignore_class, whole_rows, "float32")
+    labels, predictions, weights = _lined_up(y_true, y_pred, sample_weight, whole_rows=whole_rows, **alignment)
     of_sets = [weight for weight in weights if all(side == 1 for side in weight.shape[1:])]
     of_elements = [weight for weight in weights if not any(weight is other for other in of_sets)]
     weight = _product(of_elements, predictions, whole_rows)
     importance = _importance(ops.ones_like(predictions) if weight is None else weight, of_sets)
+    return Sets(_samples(_three_axes, labels, predictions, weight, from_logits, rivals), importance)
+
+
+def _samples(
+    shaped: Callable[[Tensor], Tensor],
+    labels: Tensor,
+    predictions: Tensor,
+    weight: Tensor | None,
+    from_logits: bool,
+    rivals: bool,
+) -> Samples:
     if from_logits and not rivals:
-        predictions = _without_absent(predictions, weight, whole_rows=False)
-    deep = [None if x is None else _three_axes(x) for x in (labels, predictions, weight)]
-    return Sets(Samples(deep[0], deep[1], deep[2], from_logits, rivals), importance)
+        # The slope of a sigmoid at NaN is NaN, and NaN * 0 as well; so logits of weight 0 must not be seen at all.
+        predictions = without_absent(predictions, weight, whole_rows=False)
+    weight = None if weight is None else shaped(weight)
+    return Samples(shaped(labels), shaped(predictions), weight, from_logits, rivals)
 
 
 def _importance(weight: Tensor, of_sets: list[Tensor]) -> Tensor:
@@ -161,73 +120,20 @@ def _importance(weight: Tensor, of_sets: list[Tensor]) -> Tensor:
     valid = ops.logical_and(importance >= 0, importance < np.inf)
     if hasattr(valid, "numpy") and not np.all(ops.convert_to_numpy(valid)):
         raise ValueError(
-            f"`sample_weight` must be finite and non-negative. Received: {_range(ops.convert_to_numpy(importance))}"
+            f"`sample_weight` must be finite and non-negative. Received: {range_of(ops.convert_to_numpy(importance))}"
         )
-    return _or_nan(valid, importance)
-
-
-def counted(y: Tensor, p: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Labels, probabilities and weights as they enter the cells: the rules about values, for graphs and kernels.
-
-    Weight 0 is absence, of a NaN or of a label such as -1, too. Probabilities are clipped to [0, 1]. What cannot be
-    right (labels outside [0, 1], negative weights, logits instead of probabilities) becomes NaN, which no score hides.
-    """
-    return Samples(y, p, w).counted()[:3]
-
-
-def explain(samples: Samples, totals: Tensor) -> None:
-    """Raises the reason why eager `totals` are NaN, unless it is a NaN among the predictions, which stays NaN."""
-    if not hasattr(totals, "numpy") or not np.isnan(ops.convert_to_numpy(totals)).any():
-        return  # inside a graph NaN has to speak for itself
-    labels, predictions = (ops.convert_to_numpy(x) for x in (samples.label, samples.prediction))
-    if samples.weight is not None:
-        weight = np.broadcast_to(ops.convert_to_numpy(samples.weight), labels.shape)
-        if not np.all((weight >= 0) & (weight < np.inf)):
-            raise ValueError(f"`sample_weight` must be finite and non-negative. Received: {_range(weight)}")
-        labels, predictions = (x[weight != 0] for x in (labels, predictions))
-    if not np.all((labels >= 0) & (labels <= 1)):
-        raise ValueError(f"`y_true` must be in [0, 1]; map labels of -1 to 0. Received: {_range(labels)}")
-    if not samples.logits and (np.nanmin(predictions) < -MARGIN or np.nanmax(predictions) > 1 + MARGIN):
-        raise ValueError(
-            "`y_pred` must hold probabilities; for logits say from_logits=True, or end the model with a sigmoid. "
-            f"Received: {_range(predictions)}"
-        )
-
-
-def _range(values: np.ndarray) -> str:
-    return "NaN" if np.isnan(values).any() else f"values from {np.min(values):g} to {np.max(values):g}"
-
-
-def _counted_labels(y: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor | None]:
-    y = _without_absent(y, w, whole_rows=False)
-    w = None if w is None else _or_nan(ops.logical_and(w >= 0, w < np.inf), w)
-    return _or_nan(ops.logical_and(y >= 0, y <= 1), y), w
-
-
-def _counted_probability(p: Tensor) -> Tensor:
-    return _or_nan(ops.logical_and(p >= -MARGIN, p <= 1 + MARGIN), ops.clip(p, 0.0, 1.0))
-
-
-def _without_absent(x: Tensor, weight: Tensor | None, *, whole_rows: bool) -> Tensor:
-    """Zeros in the place of what has the weight 0: element by element, or only where a whole sample has."""
-    if weight is None:
-        return x
-    absent = ops.equal(weight, 0.0)
-    return ops.where(ops.all(absent, axis=-1, keepdims=True) if whole_rows else absent, ops.zeros_like(x), x)
-
-
-def _or_nan(valid: Tensor, x: Tensor) -> Tensor:
-    return ops.where(valid, x, ops.cast(np.nan, x.dtype))
+    return or_nan(valid, importance)
 
 
 def _lined_up(
     y_true: Tensor,
     y_pred: Tensor,
     sample_weight: Tensor | None,
-    mask: Tensor | None,
-    ignore_class: int | None,
+    *,
     whole_rows: bool,
-    dtype: str,
+    mask: Tensor | None = None,
+    ignore_class: int | None = None,
+    dtype: str = "float32",
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
     """Labels, predictions and all weights with the same number of axes, (..., classes)."""
     predictions = ops.cast(ops.convert_to_tensor(y_pred), dtype)

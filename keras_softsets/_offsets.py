@@ -15,7 +15,8 @@ from keras import ops
 
 from keras_softsets import scores
 from keras_softsets._backend import as_graph
-from keras_softsets._inputs import Samples, as_samples
+from keras_softsets._inputs import as_samples
+from keras_softsets._samples import Samples
 from keras_softsets.confusion import ConfusionMatrix
 from keras_softsets.decisions import TINY, Argmax
 from keras_softsets.evaluation import evaluate

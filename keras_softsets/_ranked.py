@@ -7,7 +7,7 @@ from typing import NamedTuple
 from keras import ops
 
 from keras_softsets._backend import Tensor
-from keras_softsets._inputs import Samples, counted
+from keras_softsets._samples import Samples, counted
 from keras_softsets.confusion import ConfusionMatrix
 
 

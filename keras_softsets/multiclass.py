@@ -8,7 +8,8 @@ from keras import ops
 
 from keras_softsets import heaviside as heavisides
 from keras_softsets._backend import Tensor
-from keras_softsets._inputs import Samples, as_samples, explain
+from keras_softsets._inputs import as_samples
+from keras_softsets._samples import Samples, explain
 from keras_softsets.confusion import ConfusionMatrix
 from keras_softsets.decisions import Argmax, Decision
 from keras_softsets.heaviside import Heaviside, HeavisideLike

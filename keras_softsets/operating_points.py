@@ -27,7 +27,7 @@ from keras import ops
 from keras_softsets import _kernels
 from keras_softsets._backend import Tensor
 from keras_softsets._checks import check_number
-from keras_softsets._inputs import Samples
+from keras_softsets._samples import Samples
 from keras_softsets.decisions import Decision
 from keras_softsets.heaviside import Heaviside, TabulatedHeaviside
 

@@ -9,9 +9,10 @@ from keras import ops
 from keras_softsets import scores
 from keras_softsets._at_least import Rules, meeting, rules_of
 from keras_softsets._checks import check_choice
-from keras_softsets._inputs import Samples, as_samples, explain
+from keras_softsets._inputs import as_samples
 from keras_softsets._offsets import tune_offsets
 from keras_softsets._ranked import ranked
+from keras_softsets._samples import Samples, explain
 from keras_softsets.confusion import ConfusionMatrix
 from keras_softsets.decisions import Argmax, PerClass
 

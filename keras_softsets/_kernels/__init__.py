@@ -17,12 +17,12 @@ import numpy as np
 import tensorflow as tf
 
 from keras_softsets._backend import Tensor
-from keras_softsets._inputs import Samples
 from keras_softsets._kernels._binned import binned
 from keras_softsets._kernels._boundary import boundary as boundary
 from keras_softsets._kernels._differentiable import Algorithm, Kernel
 from keras_softsets._kernels._direct import direct, direct_per_class
 from keras_softsets._kernels._moving import MovingKernel
+from keras_softsets._samples import Samples
 from keras_softsets.heaviside import Heaviside, Pieces
 
 _STEEP = 1e-5  # intervals on which a sum of constants, rounded, is seen

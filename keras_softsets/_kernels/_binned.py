@@ -11,10 +11,10 @@ import numpy as np
 import tensorflow as tf
 
 from keras_softsets._backend import Tensor
-from keras_softsets._inputs import counted
 from keras_softsets._kernels._blocks import fold, room, sum_in_float64
 from keras_softsets._kernels._differentiable import Algorithm, Batch
 from keras_softsets._kernels._intervals import Grid, Search, grid_of, is_even, refine
+from keras_softsets._samples import counted
 from keras_softsets.heaviside import Pieces
 
 _SCATTER_LANES = 8  # neighbours in the same bin would wait for each other; neighbours of other classes never are

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from keras_softsets._backend import Tensor
-from keras_softsets._inputs import counted
+from keras_softsets._samples import counted
 
 _LANES = 1024  # float32 sums side by side, joined in float64: one chain would be slow, and drift
 _SLACK = 1e-6  # of the total: what float32 sums may miss a rate by

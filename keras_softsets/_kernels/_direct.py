@@ -9,9 +9,9 @@ import numpy as np
 import tensorflow as tf
 
 from keras_softsets._backend import Tensor
-from keras_softsets._inputs import counted
 from keras_softsets._kernels._blocks import a_gpu_is_visible, fold, map_blocks, room, rows, sum_in_float64
 from keras_softsets._kernels._differentiable import Algorithm, Batch
+from keras_softsets._samples import counted
 from keras_softsets.heaviside import Heaviside
 
 _LONGEST_SUM = 2**11  # products that are added up in float32

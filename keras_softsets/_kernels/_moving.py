@@ -9,9 +9,9 @@ from typing import Any
 import tensorflow as tf
 
 from keras_softsets._backend import Tensor
-from keras_softsets._inputs import counted
 from keras_softsets._kernels._blocks import fold, map_blocks, room, sum_in_float64
 from keras_softsets._kernels._differentiable import Batch, _compiled, _counts, _with_variables
+from keras_softsets._samples import counted
 from keras_softsets.heaviside import Heaviside
 
 

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_softsets._inputs import Samples
+from keras_softsets._samples import Samples
 from keras_softsets.decisions import Argmax
 from keras_softsets.export._signature import Inputs
 from keras_softsets.heaviside import StepHeaviside

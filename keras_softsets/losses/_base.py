@@ -10,9 +10,8 @@ from keras import ops
 from keras_softsets import _replicas
 from keras_softsets._adapters import registered
 from keras_softsets._backend import Tensor
-from keras_softsets._inputs import Samples
-from keras_softsets.decisions import DecisionLike
-from keras_softsets.evaluation import PAPER_THRESHOLDS, AverageLike, Evaluation, ScoreLike
+from keras_softsets._samples import Samples
+from keras_softsets.evaluation import PAPER_THRESHOLDS, Evaluation, ScoreLike
 from keras_softsets.heaviside import HeavisideLike
 
 if TYPE_CHECKING:
@@ -66,30 +65,13 @@ class SoftSetLoss(keras.losses.Loss):
         self,
         score: ScoreLike,
         *,
-        threshold: DecisionLike | None = None,
         heaviside: HeavisideLike = "linear",
-        average: AverageLike = "macro",
-        from_logits: bool = False,
-        zero_division: float | str = 0.0,
-        per_sample: bool = False,
-        ignore_class: int | None = None,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = None,
         dtype: Any = None,
-        **score_args: Any,
+        **options: Any,
     ) -> None:
-        self.evaluation = Evaluation(
-            [score],
-            threshold=threshold,
-            heaviside=heaviside,
-            average=average,
-            from_logits=from_logits,
-            zero_division=zero_division,
-            per_sample=per_sample,
-            ignore_class=ignore_class,
-            curve=PAPER_THRESHOLDS,
-            **score_args,
-        )
+        self.evaluation = Evaluation([score], heaviside=heaviside, curve=PAPER_THRESHOLDS, **options)
         super().__init__(name=name or f"soft_{self.evaluation.scores[0].name}", reduction=reduction, dtype=dtype)
         if not self.evaluation.heaviside.differentiable:
             raise ValueError(

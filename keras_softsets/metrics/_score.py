@@ -9,9 +9,8 @@ from keras import ops
 from keras_softsets._adapters import registered
 from keras_softsets._backend import Tensor
 from keras_softsets._constrained import thresholds_of
-from keras_softsets.decisions import DecisionLike, PerClass
-from keras_softsets.evaluation import AverageLike, Evaluation, ScoreLike
-from keras_softsets.heaviside import HeavisideLike
+from keras_softsets.decisions import PerClass
+from keras_softsets.evaluation import Evaluation, ScoreLike
 from keras_softsets.metrics._cells import CellsMetric
 from keras_softsets.operating_points import AtRate
 
@@ -60,28 +59,11 @@ class SoftSetMetric(CellsMetric):
         self,
         score: ScoreLike,
         *,
-        threshold: DecisionLike | None = None,
-        heaviside: HeavisideLike = "step",
-        average: AverageLike = "macro",
-        from_logits: bool = False,
-        zero_division: float | str = 0.0,
-        per_sample: bool = False,
-        ignore_class: int | None = None,
         name: str | None = None,
         dtype: Any = None,
-        **score_args: Any,
+        **options: Any,
     ) -> None:
-        evaluation = Evaluation(
-            [score],
-            threshold=threshold,
-            heaviside=heaviside,
-            average=average,
-            from_logits=from_logits,
-            zero_division=zero_division,
-            per_sample=per_sample,
-            ignore_class=ignore_class,
-            **score_args,
-        )
+        evaluation = Evaluation([score], **options)
         super().__init__(evaluation, name=name or evaluation.scores[0].name, dtype=dtype)
 
     def result(self) -> Tensor:

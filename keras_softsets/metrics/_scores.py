@@ -10,9 +10,7 @@ from keras import ops
 
 from keras_softsets import scores as registry
 from keras_softsets._backend import Tensor
-from keras_softsets.decisions import DecisionLike
-from keras_softsets.evaluation import AverageLike, Evaluation, ScoreLike, saved_name
-from keras_softsets.heaviside import HeavisideLike
+from keras_softsets.evaluation import Evaluation, ScoreLike, saved_name
 from keras_softsets.metrics._cells import CellsMetric
 from keras_softsets.metrics._score import register
 
@@ -49,29 +47,14 @@ class Scores(CellsMetric):
         self,
         scores: Sequence[ScoreLike] | Mapping[str, ScoreLike],
         *,
-        threshold: DecisionLike | None = None,
-        heaviside: HeavisideLike = "step",
-        average: AverageLike = "macro",
-        from_logits: bool = False,
-        zero_division: float | str = 0.0,
-        per_sample: bool = False,
-        ignore_class: int | None = None,
         name: str = "scores",
         dtype: Any = None,
+        **options: Any,
     ) -> None:
         named = _named(scores)
-        evaluation = Evaluation(
-            list(named.values()),
-            threshold=threshold,
-            heaviside=heaviside,
-            average=average,
-            from_logits=from_logits,
-            zero_division=zero_division,
-            per_sample=per_sample,
-            ignore_class=ignore_class,
-        )
+        evaluation = Evaluation(list(named.values()), **options)
         curves = {score.curve for score in evaluation.scores}
-        if len(curves) == 2 and threshold is None:
+        if len(curves) == 2 and options.get("threshold") is None:
             raise ValueError(
                 "`threshold` must be given where areas under a curve and scores of one threshold are mixed, or use two "
                 f"metrics. Received: scores={list(evaluation.scores)}"

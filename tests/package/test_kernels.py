@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 
 from keras_softsets import _kernels
-from keras_softsets._inputs import Samples
 from keras_softsets._kernels import _binned, _blocks, _direct
+from keras_softsets._samples import Samples
 from keras_softsets.heaviside import Heaviside, LinearHeaviside, SigmoidHeaviside, StepHeaviside, TabulatedHeaviside
 from keras_softsets.losses import SoftF1
 from keras_softsets.metrics import CURVE_THRESHOLDS

@@ -1,0 +1,113 @@
+"""One batch as tensors of (samples, classes), and the rules about its values."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from keras import ops
+
+from keras_softsets._backend import Tensor
+
+MARGIN = 0.1  # interpolated probabilities overshoot a little, and are clipped; logits go further
+
+
+class Samples(NamedTuple):
+    """One batch as tensors of shape (samples, classes); `weight` is None where everything counts once.
+
+    Values are as they were passed. Whoever sums them has them `counted` first, in the same pass: in `as_samples` that
+    would take passes of its own.
+
+    Attributes:
+        label: Labels in [0, 1].
+        prediction: Probabilities or logits.
+        weight: Weights, (samples, classes) or (samples, 1).
+        logits: Whether predictions are logits.
+        rivals: Whether the classes of a sample compete, so that one cannot be absent without the others.
+    """
+
+    label: Tensor
+    prediction: Tensor
+    weight: Tensor | None
+    logits: bool = False
+    rivals: bool = False
+
+    def counted(self) -> Samples:
+        """The samples as they enter the cells, by the rules of `counted`."""
+        label, weight = _counted_labels(self.label, self.weight)
+        p = without_absent(self.prediction, self.weight, whole_rows=self.rivals)
+        return self._replace(label=label, prediction=p if self.logits else _counted_probability(p), weight=weight)
+
+    @property
+    def probability(self) -> Tensor:
+        """Predictions as independent probabilities."""
+        return ops.sigmoid(self.prediction) if self.logits else self.prediction
+
+    def log_probability(self, floor: float = 0.0) -> Tensor:
+        """Logarithms of predictions as rivals, up to a number that all classes of a sample share.
+
+        Probabilities below `floor` count as that, which bounds the slope of the logarithm.
+        """
+        p = self.prediction
+        return p if self.logits else ops.log(ops.where(p < floor, ops.cast(floor, p.dtype), p))  # NaN stays NaN
+
+    @property
+    def classes(self) -> int | None:
+        """The number of classes, where it is known."""
+        return self.prediction.shape[-1]
+
+
+def counted(y: Tensor, p: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Labels, probabilities and weights as they enter the cells: the rules about values, for graphs and kernels.
+
+    Weight 0 is absence, of a NaN or of a label such as -1, too. Probabilities are clipped to [0, 1]. What cannot be
+    right (labels outside [0, 1], negative weights, logits instead of probabilities) becomes NaN, which no score hides.
+    """
+    return Samples(y, p, w).counted()[:3]
+
+
+def explain(samples: Samples, totals: Tensor) -> None:
+    """Raises the reason why eager `totals` are NaN, unless it is a NaN among the predictions, which stays NaN."""
+    if not hasattr(totals, "numpy") or not np.isnan(ops.convert_to_numpy(totals)).any():
+        return  # inside a graph NaN has to speak for itself
+    labels, predictions = (ops.convert_to_numpy(x) for x in (samples.label, samples.prediction))
+    if samples.weight is not None:
+        weight = np.broadcast_to(ops.convert_to_numpy(samples.weight), labels.shape)
+        if not np.all((weight >= 0) & (weight < np.inf)):
+            raise ValueError(f"`sample_weight` must be finite and non-negative. Received: {range_of(weight)}")
+        labels, predictions = (x[weight != 0] for x in (labels, predictions))
+    if not np.all((labels >= 0) & (labels <= 1)):
+        raise ValueError(f"`y_true` must be in [0, 1]; map labels of -1 to 0. Received: {range_of(labels)}")
+    if not samples.logits and (np.nanmin(predictions) < -MARGIN or np.nanmax(predictions) > 1 + MARGIN):
+        raise ValueError(
+            "`y_pred` must hold probabilities; for logits say from_logits=True, or end the model with a sigmoid. "
+            f"Received: {range_of(predictions)}"
+        )
+
+
+def range_of(values: np.ndarray) -> str:
+    """Says in an error what values were received."""
+    return "NaN" if np.isnan(values).any() else f"values from {np.min(values):g} to {np.max(values):g}"
+
+
+def _counted_labels(y: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    y = without_absent(y, w, whole_rows=False)
+    w = None if w is None else or_nan(ops.logical_and(w >= 0, w < np.inf), w)
+    return or_nan(ops.logical_and(y >= 0, y <= 1), y), w
+
+
+def _counted_probability(p: Tensor) -> Tensor:
+    return or_nan(ops.logical_and(p >= -MARGIN, p <= 1 + MARGIN), ops.clip(p, 0.0, 1.0))
+
+
+def without_absent(x: Tensor, weight: Tensor | None, *, whole_rows: bool) -> Tensor:
+    """Zeros in the place of what has the weight 0: element by element, or only where a whole sample has."""
+    if weight is None:
+        return x
+    absent = ops.equal(weight, 0.0)
+    return ops.where(ops.all(absent, axis=-1, keepdims=True) if whole_rows else absent, ops.zeros_like(x), x)
+
+
+def or_nan(valid: Tensor, x: Tensor) -> Tensor:
+    """NaN in the place of what cannot be right."""
+    return ops.where(valid, x, ops.cast(np.nan, x.dtype))
