@@ -13,7 +13,7 @@ from pathlib import Path
 import keras
 import numpy as np
 
-from keras_softsets import SoftF1, WindowedEarlyStopping, export_classifier, metrics, models, tune_threshold
+from keras_softsets import SoftF1, WindowedEarlyStopping, evaluate, export_classifier, metrics, models, tune_threshold
 
 RATES = (0.40, 0.20, 0.10, 0.05, 0.02)  # of the five labels
 LABELS = [f"{rate:.0%}" for rate in RATES]
@@ -43,10 +43,9 @@ def train(name, loss, parts, args):
 
 
 def table(y, p, threshold):
-    """Returns F1 of each label, their mean, and F1 of all labels' cells together, for 0/1 decisions."""
-    decided = (p >= threshold).astype("float32")
-    per_label = metrics.F1(average=None)(y, decided)
-    return [*map(float, per_label), float(metrics.F1()(y, decided)), float(metrics.F1(average="micro")(y, decided))]
+    """Returns F1 of each label, their mean, and F1 of all labels' cells together."""
+    per_label, mean, together = (evaluate(y, p, threshold=threshold, average=name) for name in (None, "macro", "micro"))
+    return [*per_label, mean, together]
 
 
 def draw(rows, file):

@@ -69,7 +69,7 @@ def main():
         curves["BCE"] = p
         for beta in BETAS:
             tuned = tune_threshold(data.validation[1], on_validation, "f_beta", beta=beta).threshold
-            rows.setdefault(f"BCE, tuned to F{beta}", []).append(row(y, p, min(max(tuned, 1e-6), 1 - 1e-6)))
+            rows.setdefault(f"BCE, tuned to F{beta}", []).append(row(y, p, tuned))
 
     print(f"\n{'On test data':34}" + "".join(f"{name:>15}" for name in COLUMNS))
     for name, values in rows.items():

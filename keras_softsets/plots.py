@@ -15,9 +15,12 @@ from keras import ops
 from keras_softsets import decisions, scores
 from keras_softsets import heaviside as heavisides
 from keras_softsets._backend import Tensor
+from keras_softsets._heatmap import draw_matrix
 from keras_softsets.confusion import ConfusionMatrix, confusion_matrix
+from keras_softsets.decisions import DecisionLike
 from keras_softsets.evaluation import ScoreLike
 from keras_softsets.heaviside import HeavisideLike
+from keras_softsets.metrics import MulticlassConfusion
 
 Figure = Any  # matplotlib is optional, also for type checkers
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -181,13 +184,52 @@ def confusion(
             colour = "white" if shares[row, column] > 0.6 else "black"
             text = f"{['TN', 'FP', 'FN', 'TP'][2 * row + column]}\n{value:,.4g}\n{shares[row, column]:.1%}"
             axis.text(column, row, text, ha="center", va="center", color=colour)
-        axis.set(
-            title="hard" if name == "step" else f"soft, {heavisides.get(name)!r}", xlabel="decision", ylabel="label"
-        )
+        title = "hard" if name == "step" else f"soft, {heavisides.get(name)!r}"
+        axis.set(title=title, xlabel="decision", ylabel="label")
         axis.set(
             xticks=[0, 1], yticks=[0, 1], xticklabels=["negative", "positive"], yticklabels=["negative", "positive"]
         )
         axis.grid(False)
+    return figure
+
+
+def confusion_heatmap(
+    y_true: Tensor,
+    y_pred: Tensor,
+    *,
+    names: Sequence[str] | None = None,
+    threshold: DecisionLike = "argmax",
+    heaviside: HeavisideLike = "step",
+    sample_weight: Tensor | None = None,
+    from_logits: bool = False,
+    ignore_class: int | None = None,
+) -> Figure:
+    """Draws the c x c matrix of several classes: weights, and shares of each true class, by which cells are coloured.
+
+    Args:
+        y_true: Class ids, or one-hot labels of the shape of `y_pred`.
+        y_pred: Probabilities of the classes, `(..., classes)`, or logits.
+        names: Names of the classes. Defaults to `None`: 0, 1, 2 ...
+        threshold: `"argmax"`, or a value such as `Argmax(offsets=[0.0, 0.3])`. Defaults to `"argmax"`.
+        heaviside: `"step"` for counts; anything else for the soft matrix. Defaults to `"step"`.
+        sample_weight: Weights of the samples. Defaults to `None`.
+        from_logits: Whether predictions are the logits of a softmax. Defaults to `False`.
+        ignore_class: Class id that does not count. Defaults to `None`.
+
+    Examples:
+        >>> figure = confusion_heatmap([0, 1, 1], [[0.6, 0.4], [0.3, 0.7], [0.8, 0.2]], names=["cat", "dog"])
+        >>> [text.get_text().split() for text in figure.axes[0].texts]
+        [['1', '100%'], ['0'], ['1', '50%'], ['1', '50%']]
+    """
+    metric = MulticlassConfusion(
+        threshold=threshold, heaviside=heaviside, from_logits=from_logits, ignore_class=ignore_class, dtype="float64"
+    )
+    counts = _numpy(metric(y_true, y_pred, sample_weight))
+    classes = len(counts)
+    if names is not None and len(names) != classes:
+        raise ValueError(f"`names` must be one for each of the {classes} classes. Received: {len(names)} names")
+    figure, axes = _figure(1, 1, width=max(4.2, 2 + 0.55 * classes), height=max(3.6, 1.4 + 0.55 * classes))
+    draw_matrix(axes[0, 0], counts, [str(name) for name in (names or range(classes))])
     return figure
 
 

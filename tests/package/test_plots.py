@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from keras_softsets import LinearHeaviside, SigmoidHeaviside, plots
+from keras_softsets import Argmax, LinearHeaviside, SigmoidHeaviside, plots
 
 pytest.importorskip("matplotlib")
 
@@ -85,3 +85,18 @@ def test_matrices_and_training(batch):
 def test_what_cannot_be_drawn_is_an_error(draw, message, batch):
     with pytest.raises(ValueError, match=message):
         draw(*batch)
+
+
+def test_heatmaps_show_counts_and_shares_of_several_classes():
+    ids, p = np.array([0, 0, 0, 1, 2]), np.eye(3)[[0, 0, 1, 1, 0]]
+    figure = plots.confusion_heatmap(ids, p, names=["a", "b", "c"])
+    texts = [text.get_text().split() for text in figure.axes[0].texts]
+    assert texts == [["2", "67%"], ["1", "33%"], ["0"], ["0"], ["1", "100%"], ["0"], ["1", "100%"], ["0"], ["0"]]
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["a", "b", "c"]
+    assert written(figure)
+    soft = plots.confusion_heatmap(ids, p * 0.8 + 0.2 / 3, heaviside="linear", sample_weight=[2, 0, 0, 1, 1])
+    assert soft.axes[0].texts[0].get_text().split() == ["1.733", "87%"]
+    moved = plots.confusion_heatmap(ids, p * 0.8 + 0.2 / 3, threshold=Argmax(offsets=[9, 0, 0]))
+    assert moved.axes[0].texts[0].get_text().split() == ["3", "100%"]
+    with pytest.raises(ValueError, match="`names` must be one for each of the 3 classes. Received: 2 names"):
+        plots.confusion_heatmap(ids, p, names=["a", "b"])
