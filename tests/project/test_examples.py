@@ -42,6 +42,7 @@ EXPECTED = {
         rf"F3 loss, mean over 0\.1 \.\.\. 0\.9 +{NUMBER}",
         ["runs/precision_recall_tradeoff/curves.png"],
     ),
+    "screening": ([], rf"SoftPrecisionAtRecall +{NUMBER} +{NUMBER} +{NUMBER}", ["runs/screening/*.png"]),
     "segmentation": ([], rf"SoftJaccard, at 0\.5 +{NUMBER}", ["runs/segmentation/masks.png"]),
     "serve": (["--model", str(ROOT / "saved_models/example_classifier")], rf'"probability": \[{NUMBER}', []),
     "train_mlp": (
