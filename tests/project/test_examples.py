@@ -47,6 +47,7 @@ EXPECTED = {
         ["runs/precision_recall_tradeoff/curves.png"],
     ),
     "segmentation": ([], rf"SoftJaccard +{NUMBER}", ["runs/segmentation/masks.png"]),
+    "screening": ([], rf"SoftPrecisionAtRecall +{NUMBER} +{NUMBER} +{NUMBER}", ["runs/screening/*.png"]),
     "serve": (["--model", str(ROOT / "saved_models/example_classifier")], rf'"probability": \[{NUMBER}', []),
     "train_mlp": (
         [
