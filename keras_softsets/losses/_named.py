@@ -248,7 +248,7 @@ class SoftMulticlassMCC(NamedLoss):
 
     Examples:
         >>> round(float(SoftMulticlassMCC()([0, 1, 2], [[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.4, 0.5]])), 4)
-        0.5
+        0.5477
     """
 
     score_name = "multiclass_mcc"
