@@ -1,0 +1,54 @@
+"""What the trainings found, in a CSV that grows by one training at a time."""
+
+import csv
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Record(NamedTuple):
+    """One score on test data."""
+
+    data: str
+    seed: int
+    method: str
+    score: str
+    decision: str
+    value: float
+    seconds: float
+
+
+def read(file: Path) -> list[Record]:
+    """Returns what is in a file; a last line that was cut off by being killed does not count."""
+    if not file.exists():
+        return []
+    lines = file.read_text().splitlines(keepends=True)
+    whole = [line for line in lines if line.endswith("\n")]
+    rows = csv.DictReader(whole)
+    kinds = Record.__annotations__
+    return [Record(**{name: kinds[name](value) for name, value in row.items()}) for row in rows]
+
+
+def append(file: Path, records: list[Record]) -> None:
+    """Writes all records of a training, or on being killed some; `finished` tells."""
+    known = read(file)
+    done = {(r.seed, r.method) for r in records}
+    kept = [r for r in known if (r.seed, r.method) not in done]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    temporary = file.with_suffix(".part")
+    with temporary.open("w", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(Record._fields)
+        writer.writerows(kept + records)
+        stream.flush()
+        os.fsync(stream.fileno())
+    temporary.replace(file)
+
+
+def finished(records: list[Record], scores: tuple[str, ...]) -> set[tuple[int, str]]:
+    """Seeds and methods of which everything is there."""
+    found: dict[tuple[int, str], set[tuple[str, str]]] = {}
+    for r in records:
+        found.setdefault((r.seed, r.method), set()).add((r.score, r.decision))
+    complete = {(score, decision) for score in scores for decision in ("argmax", "offsets")}
+    return {key for key, values in found.items() if values >= complete}
