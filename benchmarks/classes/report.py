@@ -1,6 +1,7 @@
 """The table of the study: means over splits, and paired differences from cross-entropy with offsets."""
 
 import numpy as np
+
 from benchmarks.classes.plan import Study
 from benchmarks.classes.records import Record
 

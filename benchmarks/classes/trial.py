@@ -4,9 +4,9 @@ import time
 
 import keras
 import numpy as np
+
 from benchmarks.classes import plan
 from benchmarks.classes.records import Record
-
 from keras_softsets import WindowedEarlyStopping, datasets, evaluate, tune_threshold
 
 EPOCHS, WINDOW, BATCH = 400, 50, 512
