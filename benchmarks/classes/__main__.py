@@ -24,9 +24,7 @@ def run(args: argparse.Namespace) -> None:
 
 def show(args: argparse.Namespace) -> None:
     print("# Several classes\n\nMade by `python -m benchmarks.classes report`.", end="\n\n")
-    print(
-        "Test data, mean ± standard deviation over splits; difference: paired, from cross-entropy with offsets, ± its"
-    )
+    print("Test data: mean ± standard deviation over splits. Difference: paired, from cross-entropy with offsets, ±")
     print("standard error.")
     for name in args.data:
         found = records.read(args.output / f"{name}.csv")

@@ -19,27 +19,23 @@ class Record(NamedTuple):
 
 
 def read(file: Path) -> list[Record]:
-    """Returns what is in a file; a last line that was cut off by being killed does not count."""
+    """Returns what is in a file, nothing if there is none."""
     if not file.exists():
         return []
-    lines = file.read_text().splitlines(keepends=True)
-    whole = [line for line in lines if line.endswith("\n")]
-    rows = csv.DictReader(whole)
     kinds = Record.__annotations__
-    return [Record(**{name: kinds[name](value) for name, value in row.items()}) for row in rows]
+    with file.open(newline="") as stream:
+        rows = csv.DictReader(stream)
+        return [Record(**{name: kinds[name](value) for name, value in row.items()}) for row in rows]
 
 
 def append(file: Path, records: list[Record]) -> None:
-    """Writes all records of a training, or on being killed some; `finished` tells."""
-    known = read(file)
-    done = {(r.seed, r.method) for r in records}
-    kept = [r for r in known if (r.seed, r.method) not in done]
+    """Adds the records of a training; the file is replaced as a whole, so that it is never half written."""
+    known, temporary = read(file), file.with_suffix(".part")
     file.parent.mkdir(parents=True, exist_ok=True)
-    temporary = file.with_suffix(".part")
     with temporary.open("w", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(Record._fields)
-        writer.writerows(kept + records)
+        writer.writerows([*known, *records])
         stream.flush()
         os.fsync(stream.fileno())
     temporary.replace(file)

@@ -35,5 +35,5 @@ def _cells(values: dict, method: str, decision: str, score: str) -> tuple[str, s
     paired = [seed for seed in seeds if (*RIVAL, score, seed) in values]
     if (method, decision) == RIVAL or len(paired) < 2:
         return level, ""
-    gain = np.array([values[method, decision, score, s] - values[*RIVAL, score, s] for s in paired])
+    gain = np.array([values[method, decision, score, s] - values[(*RIVAL, score, s)] for s in paired])
     return level, f"{gain.mean():+.3f} ± {gain.std(ddof=1) / np.sqrt(len(gain)):.3f}"
