@@ -1,0 +1,24 @@
+"""Several classes: set losses at the argmax against cross-entropy with tuned offsets.
+
+    python -m benchmarks.classes run                       # resumes; needs the raw data, or downloads them
+    python -m benchmarks.classes report > benchmarks/results/classes/results.md
+
+The protocol, fixed before any result was seen:
+
+* **Data.** `wine_quality`: white wine, five ordinal classes (183, 1,457, 2,198, 880, 180). `letter`: 26 letters made
+  imbalanced by a fixed recipe: of the k-th letter only 1/k of the rows are kept (A all, Z one in 26), in each of the
+  three parts, chosen at random by the seed.
+* **Splits.** Ten, seeds 0 to 9 of `datasets.load`: 64 % training, 16 % validation, 20 % test, stratified. All methods
+  have the same splits and the same initial weights (the seed), so their differences are paired.
+* **Network.** An MLP of 64 and 32 ReLU units and a softmax. Adam 1e-3, batches of 512, at most 400 epochs; stopped, and
+  the best weights restored, by the method's own loss on the validation part in one batch (`WindowedEarlyStopping`,
+  window of 50 epochs).
+* **Methods.** Cross-entropy; the soft score alone; the soft score plus 0.3 times cross-entropy (`BlendedLoss`).
+* **Decisions.** For each score that is reported: the plain argmax, and the argmax with offsets that
+  `tune_threshold(decision="argmax")` found for this score on the validation part. The rival of a set loss is
+  cross-entropy *with offsets*.
+* **Report.** Scores on the test part: mean and standard deviation over the splits, and the paired difference from
+  cross-entropy with offsets with its standard error.
+
+Every training writes its numbers to a CSV as soon as it ends; a run that is killed loses the training under way.
+"""

@@ -1,0 +1,50 @@
+"""What the trainings found, in a CSV that grows by one training at a time."""
+
+import csv
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Record(NamedTuple):
+    """One score on test data."""
+
+    data: str
+    seed: int
+    method: str
+    score: str
+    decision: str
+    value: float
+    seconds: float
+
+
+def read(file: Path) -> list[Record]:
+    """Returns what is in a file, nothing if there is none."""
+    if not file.exists():
+        return []
+    kinds = Record.__annotations__
+    with file.open(newline="") as stream:
+        rows = csv.DictReader(stream)
+        return [Record(**{name: kinds[name](value) for name, value in row.items()}) for row in rows]
+
+
+def append(file: Path, records: list[Record]) -> None:
+    """Adds the records of a training; the file is replaced as a whole, so that it is never half written."""
+    known, temporary = read(file), file.with_suffix(".part")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with temporary.open("w", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(Record._fields)
+        writer.writerows([*known, *records])
+        stream.flush()
+        os.fsync(stream.fileno())
+    temporary.replace(file)
+
+
+def finished(records: list[Record], scores: tuple[str, ...]) -> set[tuple[int, str]]:
+    """Seeds and methods of which everything is there."""
+    found: dict[tuple[int, str], set[tuple[str, str]]] = {}
+    for r in records:
+        found.setdefault((r.seed, r.method), set()).add((r.score, r.decision))
+    complete = {(score, decision) for score in scores for decision in ("argmax", "offsets")}
+    return {key for key, values in found.items() if values >= complete}
