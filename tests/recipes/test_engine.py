@@ -1,5 +1,7 @@
 """The engine of the study: the paper's for a plain loss, schedules, memories, stratified batches and output biases."""
 
+import functools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -14,8 +16,10 @@ from benchmarks.recipes import engine, methods, orders, plan
 SHORT = plan.Budget(6, 3)
 
 
-def trained(name, trials=None, budget=SHORT, batch_size=32):
-    return engine.train(trials or two_trials(), methods.ALL[name], batch_size, budget, lambda text: None)
+@functools.cache  # compiling takes longer than all the rest
+def trained(name, budget=SHORT, only=None):
+    trials = two_trials() if only is None else two_trials().of(np.array([only]))
+    return engine.train(trials, methods.ALL[name], 32, budget, lambda text: None)
 
 
 @pytest.mark.parametrize(("name", "of_paper"), [("bce", "bce"), ("f1", "f1_linear")])
@@ -28,14 +32,20 @@ def test_a_plain_loss_is_trained_as_by_the_paper(name, of_paper):
         np.testing.assert_allclose(got, wanted, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "name", ["f1_bce_scheduled", "f1_memory", "f1_stratified", "accuracy_bias", "savings_delta_0.2"]
-)
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("f1_stratified", "accuracy_bias", "savings_delta_0.2")]
+
+
+@pytest.mark.parametrize("name", ["f1_bce_scheduled", "f1_memory", *SLOW])
 def test_a_trial_does_not_depend_on_those_beside_it(name):
-    trials = two_trials()
-    both, alone = trained(name), trained(name, trials.of(np.array([1])))
+    both, alone = trained(name), trained(name, only=1)
     for pair, single in zip(both.weights, alone.weights, strict=True):
         np.testing.assert_allclose(pair[1], single[0], atol=1e-5)
+
+
+def test_a_schedule_begins_with_cross_entropy_alone():
+    one = plan.Budget(1, 1)
+    for got, want in zip(trained("f1_bce_scheduled", one).weights, trained("bce", one).weights, strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-6)
 
 
 def test_methods_differ():
