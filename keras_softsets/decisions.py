@@ -8,7 +8,7 @@ Losses, metrics, `evaluate`, `confusion_matrix`, plots and `export_classifier` t
 | `[0.1, ..., 0.9]` | a sweep: the score is averaged over it; a curve score reads it whole | one for each threshold |
 | `PerClass([0.2, 0.7, 0.4])` | one threshold for each class; what `tune_threshold` returns for several classes | 1 |
 | `Argmax(temperature=1.0)`, `"argmax"` | the largest class wins | 1 |
-| `AtRecall(0.95)`, `AtPrecision`, `AtSpecificity` | wherever that rate is reached, see `operating_points` | one for each rate |
+| `AtRecall(0.95)`, `AtPrecision(0.9)`, ... | wherever that rate is reached: `operating_points` | one for each rate |
 """
 
 from __future__ import annotations
