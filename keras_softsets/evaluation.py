@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from keras import ops
 
 from keras_softsets import decisions, scores
 from keras_softsets import heaviside as heavisides
-from keras_softsets._backend import Tensor
+from keras_softsets._backend import Tensor, without_autograph
 from keras_softsets._checks import check_whole_number
 from keras_softsets._inputs import Samples, Sets, as_samples, as_sets, explain
 from keras_softsets._ranked import ranked
@@ -90,6 +91,7 @@ class Evaluation:
             return Thresholds(tuple(sorted(decision.thresholds)))
         return decision
 
+    @without_autograph
     def totals(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Returns what is summed over samples, in float64.
 
@@ -103,6 +105,7 @@ class Evaluation:
         explain(samples, totals)
         return totals
 
+    @without_autograph
     def values(self, totals: Tensor) -> list[Tensor]:
         """Returns the scores, averaged over thresholds and classes, and with `per_sample` over samples."""
         if self.per_sample:
@@ -112,12 +115,13 @@ class Evaluation:
         if self.of_classes:
             return [self._value(score, MulticlassMatrix(totals)) for score in self.scores]
         cells = ConfusionMatrix.from_stacked(totals)
-        return [scores.averaged(score, cells, self.average, self.zero_division) for score in self.scores]
+        with self._rows_in_order():
+            return [scores.averaged(score, cells, self.average, self.zero_division) for score in self.scores]
 
     def every_threshold(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Returns the hard cells at every threshold that decides differently, which are not sums over batches."""
         samples = self._data(y_true, y_pred, sample_weight)
-        totals = ranked(samples).cells.stacked()
+        totals = ranked(samples).cells.map(lambda cell: ops.flip(cell, 0)).stacked()  # rising thresholds
         explain(samples, totals)
         return totals
 
@@ -156,8 +160,13 @@ class Evaluation:
             each = [ops.vectorized_map(lambda c, s=s: self._value(s, MulticlassMatrix(c)), counts) for s in self.scores]
             return ops.stack([weighted(values, ops.ones_like(values)) for values in each])
         cells = sum_cells_of_sets(sets.samples, self.decision, self.heaviside)
-        pairs = [scores.averaged_sets(score, cells, self.average, self.zero_division) for score in self.scores]
+        with self._rows_in_order():
+            pairs = [scores.averaged_sets(score, cells, self.average, self.zero_division) for score in self.scores]
         return ops.stack([weighted(*pair) for pair in pairs])
+
+    def _rows_in_order(self) -> contextlib.AbstractContextManager[None]:
+        thresholds = self.decision.thresholds if isinstance(self.decision, Thresholds) else ()
+        return scores.rows_in_order(bool(thresholds) and list(thresholds) == sorted(thresholds))
 
     def config(self) -> dict[str, Any]:
         """Returns all arguments but the scores, in a form that Keras can write to a file."""
