@@ -14,7 +14,7 @@ from keras_softsets._backend import Tensor
 from keras_softsets._kernels._blocks import fold, room, sum_in_float64
 from keras_softsets._kernels._differentiable import Algorithm, Batch
 from keras_softsets._kernels._intervals import Grid, Search, grid_of, is_even, refine
-from keras_softsets._samples import counted
+from keras_softsets._kernels._values import cleaned
 from keras_softsets.heaviside import Pieces
 
 _SCATTER_LANES = 8  # neighbours in the same bin would wait for each other; neighbours of other classes never are
@@ -28,7 +28,7 @@ def binned(pieces: Pieces) -> Algorithm:
 
     def sums(batch: Batch) -> tuple[Tensor, Tensor]:
         def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
-            y, p, w = counted(y, p, w)
+            y, p, w = cleaned(y, p, w)
             hard = tf.reduce_all((y == 0) | (y == 1))
             interval, columns = table.columns(p)
             columns = columns if w is None else [w * column for column in columns]
@@ -40,7 +40,7 @@ def binned(pieces: Pieces) -> Algorithm:
         return table.cells(masses), hard
 
     def slopes(batch: Batch, hard: Tensor, pull: Tensor) -> Tensor:
-        y, p, _ = counted(*batch)
+        y, p, _ = cleaned(*batch)
         # Label by label: for one class these are products with a vector, which start no threads. In float64, because
         # GPUs round the factors of a float32 product to ten bits (TF32).
         pulls = [tf.transpose(x) @ table.slopes for x in tf.unstack(tf.cast(pull, tf.float64))]
@@ -55,7 +55,7 @@ def binned(pieces: Pieces) -> Algorithm:
 
     def second(batch: Batch, pull: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """The slopes are linear in the pull, and constant in p between the edges."""
-        y, p, _ = counted(*batch)
+        y, p, _ = cleaned(*batch)
         masses = _by_label([v], table.find.place(p), y, tf.constant(False), table.places)[0]
         in_pull = [table.slopes @ tf.transpose(x) for x in tf.split(masses, 2, 1)]
         return tf.cast(tf.stack(in_pull), pull.dtype), tf.zeros_like(p)
@@ -79,7 +79,7 @@ class _Table:
         """The interval of each p, and what is summed there: its weight, or that at each end of the interval."""
         if self.constant:
             interval = tf.minimum(self.find.place(p) // 2, self.intervals - 1)
-            return interval, [tf.where(tf.math.is_nan(p), p, 1.0)]
+            return interval, [tf.ones_like(p)]
         interval = self.find.interval(p)
         return interval, self.find.distances(p, interval)
 
@@ -115,7 +115,6 @@ def _on_edges(masses: Tensor) -> Tensor:
 
 def _cells(masses: Tensor, values: np.ndarray) -> Tensor:
     """Weight by class and place, negatives before positives, and h at the places, to (4, thresholds, classes)."""
-    masses += 0 * tf.reduce_sum(masses, 1, keepdims=True)  # NaN in one cell is NaN in all: no score may overlook it
     both = np.concatenate([values, 1 - values])  # not a difference of sums, which would leave a rest where h is 1
     (fp, tn), (tp, fn) = (tf.split(both @ tf.transpose(x), 2) for x in tf.split(masses, 2, 1))
     return tf.stack([tp, fp, fn, tn])

@@ -10,9 +10,10 @@ import tensorflow as tf
 
 from keras_softsets._backend import Tensor
 from keras_softsets._kernels._sizes import is_known, padded
+from keras_softsets._kernels._values import nan_if_invalid
 
 # The number of samples that count, a pull, whether labels are hard, and a vector of the gradient's shape.
-_SPECS: Any = (([], tf.int32), ([2, None, None],), ([], tf.bool), ([None, None],))
+_SPECS: tuple[Any, ...] = (([], tf.int32), ([2, None, None],), ([], tf.bool), ([None, None],))
 
 
 class Batch(NamedTuple):
@@ -48,7 +49,9 @@ class Kernel:
         def sums(*arrays: Tensor) -> tuple[Tensor, Tensor]:
             batch = Batch(*arrays)
             # A batch of another size is an error here, where no optimizer removes it.
-            return algorithm.sums(batch._replace(y=tf.reshape(batch.y, tf.shape(batch.p))))
+            batch = batch._replace(y=tf.reshape(batch.y, tf.shape(batch.p)))
+            totals, hard = algorithm.sums(batch)
+            return totals + nan_if_invalid(*batch), hard  # in all cells of a class, so that no score overlooks it
 
         def sums_of_first(count: Tensor, *arrays: Tensor) -> tuple[Tensor, Tensor]:
             """Sums of the first samples, unless there are weights, which are 0 for the others."""
@@ -108,7 +111,8 @@ class Kernel:
 def _compiled(function: Callable[..., Any], signature: list[tf.TensorSpec]) -> Callable[..., Any]:
     # A partial hides the code: TensorFlow (2.21) takes functions of the same code for one that is traced over and over,
     # and would warn of it in a model with five metrics of different thresholds.
-    return tf.function(functools.partial(function), input_signature=signature, jit_compile=True)
+    # Nothing is left to AutoGraph, whose conversion would take longer than all else before the first step.
+    return tf.function(functools.partial(function), input_signature=signature, jit_compile=True, autograph=False)
 
 
 def _counts(batch: Batch, x: Tensor) -> Tensor:

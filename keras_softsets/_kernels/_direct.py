@@ -9,13 +9,12 @@ import numpy as np
 import tensorflow as tf
 
 from keras_softsets._backend import Tensor
-from keras_softsets._kernels._blocks import a_gpu_is_visible, fold, map_blocks, room, rows, sum_in_float64
+from keras_softsets._kernels._blocks import a_gpu_is_visible, fold, map_blocks, room, sum_samples
 from keras_softsets._kernels._differentiable import Algorithm, Batch
-from keras_softsets._samples import counted
+from keras_softsets._kernels._values import cleaned
 from keras_softsets.heaviside import Heaviside
 
 _LONGEST_SUM = 2**11  # products that are added up in float32
-_SLICES = 8
 
 
 def direct(heaviside: Heaviside, thresholds: tuple[float, ...]) -> Algorithm:
@@ -33,8 +32,8 @@ def _one_row(heaviside: Heaviside, at: float | np.ndarray) -> Algorithm:
     slope = _slope(heaviside, at)
 
     def sums(batch: Batch) -> tuple[Tensor, Tensor]:
-        cells = _sum_slices(lambda y, p, w: _memberships(heaviside, at, y, p, w), *batch)
-        return cells, tf.constant(False)  # nothing depends on the labels' kind
+        cells = tf.stack([sum_samples(x) for x in _memberships(heaviside, at, *batch)])
+        return cells[:, None], tf.constant(False)  # nothing depends on the labels' kind
 
     def slopes(batch: Batch, hard: Tensor, pull: Tensor) -> Tensor:
         return slope(pull[:, 0], *batch)
@@ -77,7 +76,7 @@ def _slope(heaviside: Heaviside, at: Any) -> Callable[..., Tensor]:
 
     def slope(pull: Tensor, y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
         negative, positive = tf.unstack(pull)
-        y, p, _ = counted(y, p, w)
+        y, p, _ = cleaned(y, p, w)
         return _gradients(heaviside(p, at), [p], negative + y * (positive - negative))[0]
 
     return slope
@@ -105,20 +104,11 @@ def _inside(thresholds: np.ndarray) -> np.ndarray:
 def _memberships(
     heaviside: Heaviside, at: float | np.ndarray, y: Tensor, p: Tensor, w: Tensor | None
 ) -> Sequence[Tensor]:
-    y, p, w = counted(y, p, w)
+    y, p, w = cleaned(y, p, w)
     h = heaviside(p, at)
     labels = [y, 1 - y] if w is None else [w * y, w - w * y]
     tp, fp = (label * h for label in labels)
     return [tp, fp, labels[0] - tp, labels[1] - fp]
-
-
-def _sum_slices(terms: Callable[..., Sequence[Tensor]], *arrays: Tensor | None) -> Tensor:
-    """Adds up a few slices of samples elementwise, which compiles to one fast loop, and the result in float64."""
-    size = tf.shape(arrays[0])[0] // _SLICES
-    slices = [terms(*rows(arrays, k * size, size)) for k in range(_SLICES)]
-    rest = terms(*rows(arrays, _SLICES * size, tf.shape(arrays[0])[0] - _SLICES * size))
-    cells = [sum_in_float64(tf.add_n(list(parts))) + sum_in_float64(last) for *parts, last in zip(*slices, rest)]
-    return tf.stack(cells)[:, None]
 
 
 def _sum_products(
@@ -129,7 +119,7 @@ def _sum_products(
     dtype = tf.float64 if a_gpu_is_visible() else tf.float32
 
     def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
-        y, p, w = counted(y, p, w)
+        y, p, w = cleaned(y, p, w)
         inside = tf.cast(h(p), dtype)
         labels = [tf.cast(label if w is None else w * label, dtype) for label in (y, 1 - y)]
         cells = [tf.einsum("tnc,nc->tc", x, label) for x in (inside, 1 - inside) for label in labels]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from keras import ops
 
 from keras_softsets import _constrained, decisions, scores
 from keras_softsets import heaviside as heavisides
-from keras_softsets._backend import Tensor
+from keras_softsets._backend import Tensor, without_autograph
 from keras_softsets._checks import check_whole_number
 from keras_softsets._inputs import Sets, as_samples, as_sets
 from keras_softsets._ranked import ranked
@@ -101,6 +102,7 @@ class Evaluation:
                 f"value for all classes, are mixed with others. Received: scores={list(self.scores)}"
             )
 
+    @without_autograph
     def totals(
         self,
         y_true: Tensor,
@@ -125,6 +127,7 @@ class Evaluation:
         explain(samples, totals)
         return totals
 
+    @without_autograph
     def values(self, totals: Tensor) -> list[Tensor]:
         """Returns the scores, averaged over thresholds and classes, and with `per_sample` over samples."""
         if isinstance(self.decision, AtRate):
@@ -136,12 +139,13 @@ class Evaluation:
         if self.of_classes:
             return [self._value(score, MulticlassMatrix(totals)) for score in self.scores]
         cells = ConfusionMatrix.from_stacked(totals)
-        return [scores.averaged(score, cells, self.average, self.zero_division) for score in self.scores]
+        with self._rows_in_order():
+            return [scores.averaged(score, cells, self.average, self.zero_division) for score in self.scores]
 
     def every_threshold(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Returns the hard cells at every threshold that decides differently, which are not sums over batches."""
         samples = self._data(y_true, y_pred, sample_weight)
-        totals = ranked(samples).cells.stacked()
+        totals = ranked(samples).cells.map(lambda cell: ops.flip(cell, 0)).stacked()  # rising thresholds
         explain(samples, totals)
         return totals
 
@@ -181,12 +185,17 @@ class Evaluation:
         kinds = {score.of for score in self.scores}
         cells: Any = sum_cells_of_sets(samples, self.decision, self.heaviside) if "cells" in kinds else None
         counts: Any = sum_counts(samples, self.decision, self.heaviside) if "classes" in kinds else None
-        return [
-            scores.averaged_sets(score, cells, self.average, self.zero_division)
-            if score.of == "cells"
-            else scores.of_matrices(score, counts, self.zero_division)
-            for score in self.scores
-        ]
+        with self._rows_in_order():
+            return [
+                scores.averaged_sets(score, cells, self.average, self.zero_division)
+                if score.of == "cells"
+                else scores.of_matrices(score, counts, self.zero_division)
+                for score in self.scores
+            ]
+
+    def _rows_in_order(self) -> contextlib.AbstractContextManager[None]:
+        thresholds = self.decision.thresholds if isinstance(self.decision, Thresholds) else ()
+        return scores.rows_in_order(bool(thresholds) and list(thresholds) == sorted(thresholds))
 
     def config(self) -> dict[str, Any]:
         """Returns all arguments but the scores, in a form that Keras can write to a file."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 from keras import ops
 
 from keras_softsets._backend import Tensor
 from keras_softsets._checks import check_number
 from keras_softsets.heaviside._base import Heaviside, like, set_field, value
+
+_FLAT = 16.0  # a steepness up to which exp(k / 2) costs no digits
 
 
 @value
@@ -34,4 +39,8 @@ class SigmoidHeaviside(Heaviside):
 
     def call(self, p: Tensor, threshold: Tensor) -> Tensor:
         """The logistic function of k (p - threshold)."""
-        return ops.sigmoid(self.k * (p - like(threshold, p)))
+        if self.k > _FLAT:
+            return ops.sigmoid(self.k * (p - like(threshold, p)))
+        # One exponential for all thresholds: it splits into factors, which neither overflow nor lose digits.
+        xp: Any = ops if ops.is_tensor(threshold) else np
+        return 1 / (1 + ops.exp(self.k * (0.5 - p)) * like(xp.exp(self.k * (threshold - 0.5)), p))

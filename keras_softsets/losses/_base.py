@@ -9,7 +9,7 @@ from keras import ops
 
 from keras_softsets import _replicas
 from keras_softsets._adapters import registered
-from keras_softsets._backend import Tensor
+from keras_softsets._backend import Tensor, without_autograph
 from keras_softsets._samples import Samples
 from keras_softsets.evaluation import PAPER_THRESHOLDS, Evaluation, ScoreLike
 from keras_softsets.heaviside import HeavisideLike
@@ -79,6 +79,7 @@ class SoftSetLoss(keras.losses.Loss):
                 f"Received: heaviside={self.evaluation.heaviside!r}"
             )
 
+    @without_autograph
     def __call__(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Computes the loss of the global batch, divided by the number of replicas.
 

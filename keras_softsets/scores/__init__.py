@@ -28,6 +28,7 @@ from keras_softsets.scores._classes import multiclass_accuracy as multiclass_acc
 from keras_softsets.scores._classes import multiclass_mcc as multiclass_mcc
 from keras_softsets.scores._curves import pr_auc as pr_auc
 from keras_softsets.scores._curves import roc_auc as roc_auc
+from keras_softsets.scores._curves import rows_in_order as rows_in_order
 from keras_softsets.scores._formulas import accuracy as accuracy
 from keras_softsets.scores._formulas import balanced_accuracy as balanced_accuracy
 from keras_softsets.scores._formulas import cohen_kappa as cohen_kappa

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+
 from keras import ops
 
 from keras_softsets._backend import Tensor
@@ -10,6 +14,21 @@ from keras_softsets.confusion import ConfusionMatrix
 from keras_softsets.scores._arithmetic import ratio, undefined_where
 from keras_softsets.scores._formulas import precision, recall, specificity
 from keras_softsets.scores._registry import score
+
+_in_order: ContextVar[bool] = ContextVar("in_order", default=False)
+
+
+@contextlib.contextmanager
+def rows_in_order(known: bool = True) -> Iterator[None]:
+    """Curve scores computed inside take the rows to be those of rising thresholds, if that is `known`.
+
+    Sorting them, as they must where cells are given by hand, takes XLA seconds to compile.
+    """
+    token = _in_order.set(known)
+    try:
+        yield
+    finally:
+        _in_order.reset(token)
 
 
 @score(curve=True)
@@ -93,6 +112,8 @@ def _area_of_parts(right: Tensor, left: Tensor, right_height: Tensor, left_heigh
 
 def _by_threshold(cells: ConfusionMatrix) -> ConfusionMatrix:
     """Cells in order of rising threshold, whatever the order in which the user gave them."""
+    if _in_order.get():
+        return cells
     order = ops.argsort(-ops.stop_gradient(recall(cells) - specificity(cells)), 0)
     return cells.map(lambda cell: ops.take_along_axis(cell, order, 0))
 

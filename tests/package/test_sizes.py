@@ -1,0 +1,116 @@
+"""Batches padded to a few sizes: the same numbers as without, and few sizes indeed."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from cases import NINE, batch
+
+from keras_softsets import PerClass, SoftAUROC, SoftF1, _kernels, metrics
+from keras_softsets._kernels import _sizes
+from keras_softsets.heaviside import LinearHeaviside
+
+LOSSES = {
+    "one": SoftF1(),
+    "nine": SoftF1(threshold=NINE),
+    "area": SoftAUROC(),
+    "sigmoid": SoftF1(threshold=NINE, heaviside="sigmoid"),
+    "per class": SoftF1(threshold=PerClass([0.2, 0.7, 0.45])),
+    "logits": SoftF1(threshold=NINE, from_logits=True),
+}
+SIZES = (12, 300, 1025)
+
+
+def value_and_gradient(loss, y, p, w):
+    with tf.GradientTape() as tape:
+        tape.watch(p)
+        value = loss(y, p) if w is None else loss(y, p, w)
+    return value, tape.gradient(value, p)
+
+
+def compared(loss, arrays):
+    """Pairs without and with padding: a graph of that one size, and one of all; not compiled, and compiled."""
+    specs = [None if x is None else tf.TensorSpec([None, *x.shape[1:]], x.dtype) for x in arrays]
+    given = [x for x in arrays if x is not None]
+    for jit_compile in (False, True):
+        step = tf.function(value_and_gradient, autograph=False, jit_compile=jit_compile)
+        yield [step.get_concrete_function(loss, *kind)(*given) for kind in (arrays, specs)]
+    yield step.get_concrete_function(loss, *arrays)(*given), value_and_gradient(loss, *arrays)  # eagerly
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_padded_batch_equals_the_unpadded_one(name, weighted):
+    for n in SIZES:
+        y, p, w = batch(n, weighted=weighted)
+        p = np.log(p + 1e-3) if name == "logits" else p
+        check(LOSSES[name], [y, p, w])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_in_every_type(dtype):
+    y, p, w = batch(300)
+    check(LOSSES["nine"], [y, tf.cast(p, dtype), w], 2.5e-7 if dtype == "float64" else 1e-3)
+
+
+def check(loss, arrays, tolerance=2.5e-7):  # two units in the last place of float32
+    arrays = [None if x is None else tf.convert_to_tensor(x) for x in arrays]
+    for pair in compared(loss, arrays):
+        (value, gradient), (other, slopes) = ([np.asarray(tf.cast(x, tf.float64)) for x in found] for found in pair)
+        scale = np.abs(gradient).max()
+        assert scale > 0
+        np.testing.assert_allclose(other, value, rtol=tolerance)
+        np.testing.assert_allclose(slopes / scale, gradient / scale, rtol=0, atol=tolerance)
+
+
+def test_masked_and_empty_batches():
+    y, p, _ = batch(300)
+    arrays = [tf.convert_to_tensor(x) for x in (y, p)]
+    arrays[1]._keras_mask = tf.constant(np.arange(300) % 3 > 0)
+    kept = [x[np.arange(300) % 3 > 0] for x in (y, p)]
+    np.testing.assert_allclose(LOSSES["nine"](*arrays), LOSSES["nine"](*kept), rtol=1e-6)
+    value, gradient = value_and_gradient(LOSSES["nine"], *(x[:0] for x in map(tf.convert_to_tensor, (y, p))), None)
+    assert np.isfinite(value)
+    assert gradient.shape == (0, 3)
+
+
+def test_any_batch_meets_one_of_few_sizes(monkeypatch):
+    thresholds = (0.21, 0.43, 0.61)
+    kernel, seen = (
+        _kernels.cells_kernel(LinearHeaviside(), thresholds, False),
+        {"sums_of_first": set(), "slopes": set()},
+    )
+    for name, shapes in seen.items():
+        function = getattr(kernel, name)
+        note = lambda *args, f=function, s=shapes: (s.add(args[-1].shape[0]), f(*args))[1]
+        monkeypatch.setattr(kernel, name, note)
+    for n in np.random.default_rng(0).integers(1, 100_000, 40):
+        value_and_gradient(SoftF1(threshold=thresholds), tf.ones((n, 1)), tf.fill((n, 1), 0.5), None)
+    assert sum(map(len, seen.values())) <= 24
+
+
+@pytest.mark.parametrize("classes", [1, 3, 1000])
+def test_few_sizes_and_little_padding(classes):
+    samples = np.unique(np.geomspace(1, 10**7 // classes, 400).astype("int32"))
+    sizes = np.array([_sizes.padded_size(tf.constant(n), tf.constant(classes)).numpy() for n in samples])
+    assert (sizes >= samples).all()
+    small, many = sizes * classes <= 512, samples * classes > 2**17
+    assert (sizes <= np.where(many, 1.25, 2.0) * samples)[~small].all()
+    assert len(set(sizes[samples <= 100_000 // classes])) <= 12
+
+
+def test_labels_of_another_number_of_samples_are_an_error():
+    @tf.function(input_signature=[tf.TensorSpec([None, 1]), tf.TensorSpec([None, 1])])
+    def loss(y, p):
+        return SoftF1()(y, p)
+
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        loss(tf.zeros((300, 1)), tf.zeros((290, 1)))
+
+
+@pytest.mark.parametrize("threshold", [0.5, NINE])
+def test_a_metric_compiles_no_gradient(threshold):
+    metric = metrics.F1(threshold=threshold, heaviside=LinearHeaviside(0.123))
+    tf.function(metric.update_state)(*map(tf.constant, batch(10, 1)[:2]))
+    thresholds = metric.evaluation.decision.thresholds
+    kernel = _kernels.cells_kernel(LinearHeaviside(0.123), thresholds, False)
+    assert kernel.slopes.experimental_get_tracing_count() == 0
