@@ -1,5 +1,6 @@
 """Makes sure that Keras runs on TensorFlow, and names the type of its tensors."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -27,3 +28,8 @@ def as_graph(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 def bit_patterns(x: Tensor) -> Tensor:
     """The bit patterns of float32 numbers, as int32; `keras.ops` has had none for long."""
     return tf.bitcast(x, tf.int32)
+
+
+def scratch_graph() -> contextlib.AbstractContextManager[Any]:
+    """A graph to try operations in without running them: the first that runs settles which devices there are."""
+    return tf.Graph().as_default()

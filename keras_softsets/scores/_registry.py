@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import functools
 import importlib
@@ -13,7 +12,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_softsets._backend import OpError, Tensor
+from keras_softsets._backend import OpError, Tensor, scratch_graph
 from keras_softsets._checks import check_choice
 from keras_softsets.confusion import ConfusionMatrix
 from keras_softsets.multiclass import MulticlassMatrix
@@ -82,10 +81,16 @@ class Score:
 
     def checked(self) -> Score:
         """Tries the score on ones: rules about parameters are in the score itself, and a broken score fails here."""
-        ones = {"cells": ConfusionMatrix(*[ops.ones((2, 1))] * 4), "classes": MulticlassMatrix(ops.ones((2, 2)))}
-        with contextlib.suppress(IndexError, OpError):  # about two thresholds or classes, not about the score
-            self(ones[self.of])
-        return self
+        errors = []
+        for size in (1, 8):  # a score may be made for several thresholds or classes
+            try:
+                with scratch_graph():
+                    self(_ones(self.of, size))
+            except Exception as error:
+                errors.append(error)
+            else:
+                return self
+        raise errors[0]
 
     def _value(self, matrix: Any, parameters: dict[str, Any]) -> Tensor:
         dtype = ops.dtype(matrix[0])
@@ -135,6 +140,13 @@ def _by_name(module: str, name: str, parameters: dict[str, Any]) -> Score:
     if name not in _REGISTRY:
         importlib.import_module(module)
     return get(name, **parameters)
+
+
+def _ones(of: str, size: int) -> Any:
+    """A matrix of ones for `size` classes, at one threshold more."""
+    if of == "classes":
+        return MulticlassMatrix(ops.ones((size + 1, size + 1)))
+    return ConfusionMatrix(*[ops.ones((size + 1, size))] * 4)
 
 
 _REGISTRY: dict[str, Score] = {}

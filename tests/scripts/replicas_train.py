@@ -28,7 +28,7 @@ tf.function = lambda *args, jit_compile=None, **options: traced(*args, **options
 from keras_softsets import _replicas, losses, scores  # noqa: E402 - after tf.function is replaced
 
 STEPS, BATCH, FEATURES, POSITIVES = 20, 48, 3, 5
-LOSSES = [loss for loss in losses.NamedLoss.__subclasses__() if scores.get(loss.score_name).of == "cells"]
+LOSSES = [loss for loss in losses.NamedLoss.__subclasses__() if loss.score_name in scores.names("cells")]
 NINE = tuple(k / 10 for k in range(1, 10))
 # (thresholds, or those of the loss itself; labels; dtype policy of the model; {condition: options of `data`})
 VARIANTS = (
