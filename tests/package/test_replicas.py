@@ -266,3 +266,16 @@ def test_a_killed_worker_costs_nothing_but_the_unfinished_epoch(undisturbed, tmp
     assert epoch_losses(first) | epoch_losses(again) == epoch_losses(output)
     for a, b in zip(weights(tmp_path), weights(folder)):
         np.testing.assert_array_equal(a, b)
+
+
+def test_making_losses_and_metrics_does_not_settle_the_devices():
+    """Whoever sets up devices or workers afterwards still can; TensorFlow refuses once an operation has run."""
+    code = """
+import tensorflow as tf
+from keras_softsets import SoftAUROC, SoftFBeta, SoftKappa, SoftPrecisionAtRecall, metrics
+made = [SoftFBeta(2), SoftAUROC(), SoftKappa(), SoftPrecisionAtRecall(0.9), metrics.F1(), metrics.Scores(["f1"])]
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+print(len(tf.config.list_logical_devices("CPU")))
+"""
+    assert run("-c", code).strip() == "2"
