@@ -69,10 +69,15 @@ def named_losses(threshold):
     def shared(function):
         return tf.function(function, autograph=False, experimental_attributes={"_noinline": True})
 
-    cells, named = {}, [loss(**({"threshold": threshold} if threshold else {})) for loss in LOSSES]
+    def of_one_replica(totals):
+        once = shared(totals)
+        return lambda *data, gather: once(*data)  # only decisions that depend on the data gather
+
+    totals, named = {}, [loss(**({"threshold": threshold} if threshold else {})) for loss in LOSSES]
     for loss in named:
-        loss.recipe.cells = cells.setdefault(loss.recipe.thresholds, shared(loss.recipe.cells))
-        loss.recipe.value = shared(loss.recipe.value)
+        evaluation = loss.evaluation
+        evaluation.totals = totals.setdefault(evaluation.decision, of_one_replica(evaluation.totals))
+        evaluation.values = shared(evaluation.values)
     return named
 
 
