@@ -76,3 +76,17 @@ def sum_samples(x: Tensor) -> Tensor:
     size = samples // _SLICES
     slices = tf.reshape(x[: _SLICES * size], [_SLICES, size, classes])
     return sum_in_float64(tf.reduce_sum(slices, 0)) + sum_in_float64(x[_SLICES * size :])
+
+
+def gradients(function: Callable[..., Tensor], x: list[Tensor], upstream: Tensor | None = None) -> list[Tensor]:
+    """The gradients of a function in its arguments; 0 where it does not depend on one.
+
+    Kernels are graphs, where forward-mode differentiation may trace them with recording stopped, and then a tape sees
+    nothing. Only `tf.config.run_functions_eagerly` runs them outside a graph.
+    """
+    if not tf.executing_eagerly():
+        return tf.gradients(function(*x), x, upstream, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        value = function(*x)
+    return tape.gradient(value, x, upstream, unconnected_gradients=tf.UnconnectedGradients.ZERO)

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_softsets._backend import Tensor
-from keras_softsets._kernels._blocks import a_gpu_is_visible, fold, map_blocks, room, sum_samples
+from keras_softsets._kernels._blocks import a_gpu_is_visible, fold, gradients, map_blocks, room, sum_samples
 from keras_softsets._kernels._differentiable import Algorithm, Batch
 from keras_softsets._kernels._values import cleaned
 from keras_softsets.heaviside import Heaviside
@@ -77,7 +77,7 @@ def _slope(heaviside: Heaviside, at: Any) -> Callable[..., Tensor]:
     def slope(pull: Tensor, y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
         negative, positive = tf.unstack(pull)
         y, p, _ = cleaned(y, p, w)
-        return _gradients(heaviside(p, at), [p], negative + y * (positive - negative))[0]
+        return gradients(lambda p: heaviside(p, at), [p], negative + y * (positive - negative))[0]
 
     return slope
 
@@ -86,13 +86,8 @@ def _derivatives(
     slope: Callable[..., Tensor], pull: Tensor, v: Tensor, y: Tensor, p: Tensor, w: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """The gradients of v . slope in pull and p."""
-    in_pull, in_p = _gradients(slope(pull, y, p, w), [pull, p], v)
+    in_pull, in_p = gradients(lambda pull, p: slope(pull, y, p, w), [pull, p], v)
     return in_pull, in_p
-
-
-def _gradients(y: Tensor, x: list[Tensor], upstream: Tensor) -> list[Tensor]:
-    # No tape: forward-mode differentiation may trace this with recording stopped, and then a tape sees nothing.
-    return tf.gradients(y, x, upstream, unconnected_gradients=tf.UnconnectedGradients.ZERO)
 
 
 def _inside(thresholds: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from keras_softsets._backend import Tensor
-from keras_softsets._kernels._blocks import fold, map_blocks, room, sum_in_float64
+from keras_softsets._kernels._blocks import fold, gradients, map_blocks, room, sum_in_float64
 from keras_softsets._kernels._differentiable import Batch, _compiled, _counts, _with_variables
 from keras_softsets._samples import counted
 from keras_softsets.heaviside import Heaviside
@@ -61,8 +61,7 @@ def _sums(heaviside: Heaviside, thresholds: Tensor, y: Tensor, p: Tensor, w: Ten
     def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
         y, p, w = counted(y, p, w)
         at = tf.broadcast_to(thresholds[:, None], tf.concat([[rates], tf.shape(p)], 0))
-        h = heaviside(p, at)
-        (change,) = tf.gradients(h, [at], unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        h, (change,) = heaviside(p, at), gradients(lambda at: heaviside(p, at), [at])
         labels = [y, 1 - y] if w is None else [w * y, w - w * y]
         parts = [label * x for x in (h, 1 - h, change) for label in labels]
         return [state[0] + tf.stack([sum_in_float64(x, 1) for x in parts])]
@@ -78,8 +77,8 @@ def _slopes(heaviside: Heaviside, pull: Tensor, thresholds: Tensor, batch: Batch
     def slope(y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
         negative, positive = tf.unstack(pull[:, :, None])  # (rates, 1, classes)
         y, inside, _ = counted(y, p, w)
-        h = heaviside(inside, thresholds[:, None])
-        (in_p,) = tf.gradients(h, [inside], negative + y * (positive - negative))
+        pulled = negative + y * (positive - negative)
+        (in_p,) = gradients(lambda inside: heaviside(inside, thresholds[:, None]), [inside], pulled)
         return _counts(Batch(y, p, w), in_p)
 
     return map_blocks(slope, room(), *batch)

@@ -32,6 +32,7 @@ RESERVED = (
         "monotone",
         "decision",
     ),
+    "at_least",
 )
 
 

@@ -108,3 +108,26 @@ def test_the_definition_is_the_papers():
     y, p, w = batch()
     found = sum_cells_by_definition(as_samples(y, p, w), decisions.get(NINE), SOFT["linear"])
     np.testing.assert_allclose(np.stack(found), reference.cells(y, p, w[:, None], thresholds=NINE), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["linear", "sigmoid"])
+@pytest.mark.parametrize("decision", ["one", "nine", "per class"])
+def test_functions_that_run_eagerly_give_the_same(name, decision):
+    """`tf.config.run_functions_eagerly`, with which people debug."""
+    y, p, w = batch(40)
+
+    def value_and_gradient():
+        variable = tf.constant(p)
+        with tf.GradientTape() as tape:
+            tape.watch(variable)
+            value = SoftF1(threshold=DECISIONS[decision], heaviside=name)(y, variable, w)
+        return float(value), tape.gradient(value, variable).numpy()
+
+    expected, gradient = value_and_gradient()
+    tf.config.run_functions_eagerly(True)
+    try:
+        value, eager_gradient = value_and_gradient()
+    finally:
+        tf.config.run_functions_eagerly(False)
+    assert value == pytest.approx(expected, rel=1e-6)
+    np.testing.assert_allclose(eager_gradient, gradient, rtol=1e-4, atol=1e-7)

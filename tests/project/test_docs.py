@@ -63,7 +63,15 @@ def public_objects():
 def test_every_public_name_is_explained(name, value):
     assert inspect.getdoc(value), f"{name} has no docstring"
     classes_and_scores = inspect.isclass(value) or isinstance(value, keras_softsets.scores.Score)
-    bases = ("NamedMetric", "CellsMetric", "ConfusionMatrix", "MulticlassMatrix", "Decision", "Thresholds")
+    bases = (
+        "NamedMetric",
+        "CellsMetric",
+        "ConfusionMatrix",
+        "MulticlassMatrix",
+        "Decision",
+        "Thresholds",
+        "OperatingPointMetric",
+    )
     if classes_and_scores and not name.endswith(bases):
         assert ">>>" in value.__doc__, f"{name} has no example"
     if isinstance(value, keras_softsets.scores.Score) and value.function.__module__.startswith("keras_softsets.scores"):

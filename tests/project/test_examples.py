@@ -114,7 +114,7 @@ def test_smoke(script, tmp_path, data_dir, monkeypatch):
         monkeypatch.setattr(sys, "argv", list(sys.argv))
         shown = run_here(script, "--smoke", *arguments)
     assert (found := re.search(pattern, shown)), shown[-3000:]
-    assert 0 < float(found.group(1)) <= 1, found.group(0)  # a score; 0 would be a model that learnt nothing
+    assert float(found.group(1)) > 0, found.group(0)  # a score, a cost or a probability; 0 would be nothing learnt
     assert not re.search(r"\bnan\b", shown), shown[-3000:]
     for file in files:
         sizes = [path.stat().st_size for path in tmp_path.glob(file)]
