@@ -11,7 +11,7 @@ from benchmarks.operating.methods import METHODS
 from benchmarks.operating.training import RATES, STEPS, run_trial
 
 FOLDER = Path(__file__).parent.parent / "results" / "operating"
-DATA, BATCHES, SPLITS = ("letter", "spambase", "adult"), ("full", "512"), 10
+SPLITS = 10
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -27,14 +27,14 @@ def main(arguments: list[str] | None = None) -> None:
                 rows.append(run_trial(split, METHODS[method](split.train.y), model, size, seed, options.steps))
                 report.write(path, rows)
                 print(name, model, batch, method, rows[-1], flush=True)
-    print(report.table(options.results))
+    print("\n\n".join(f"{model}\n\n{report.table(options.results, model)}" for model in options.model))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m benchmarks.operating", description=__doc__)
-    parser.add_argument("--data", nargs="+", default=DATA, choices=DATA)
+    parser.add_argument("--data", nargs="+", default=list(report.DATA), choices=list(report.DATA))
     parser.add_argument("--model", nargs="+", default=list(RATES), choices=list(RATES))
-    parser.add_argument("--batch", nargs="+", default=BATCHES, help="full, or a number of samples")
+    parser.add_argument("--batch", nargs="+", default=report.BATCHES, help="full, or a number of samples")
     parser.add_argument("--method", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--splits", type=int, default=SPLITS)
     parser.add_argument("--steps", type=int, default=STEPS)

@@ -9,12 +9,18 @@ from typing import Any
 
 import numpy as np
 
-# Table 5 of Kumar et al., ICML 2021: linear model, full batch.
-PUBLISHED = {
-    "letter": {"cross_entropy": 15.1, "TFCO": 20.5, "ICO": 23.0},
-    "spambase": {"cross_entropy": 71.5, "TFCO": 73.1, "ICO": 73.5},
-    "adult": {"cross_entropy": 39.7, "TFCO": 40.2, "ICO": 40.3},
+from benchmarks import markdown
+
+DATA = {"letter": "Letter", "spambase": "Spambase", "adult": "Adult"}
+BATCHES = ("full", "512")
+ROWS = {
+    "cross_entropy": "cross-entropy",
+    "balanced_cross_entropy": "balanced cross-entropy",
+    "soft_f1": "`SoftF1`",
+    "precision_at_recall": "`SoftPrecisionAtRecall`",
 }
+# Table 5 of Kumar et al., ICML 2021: linear model, full batch; in the order of `DATA`.
+PUBLISHED = {"cross-entropy": (15.1, 71.5, 39.7), "TFCO": (20.5, 73.1, 40.2), "ICO": (23.0, 73.5, 40.3)}
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -36,32 +42,36 @@ def write(path: Path, rows: list[dict[str, Any]]) -> None:
     unfinished.replace(path)
 
 
-def table(folder: Path) -> str:
+def table(folder: Path, model: str) -> str:
     """Returns the means of the test scores, and of the differences from cross-entropy with their standard errors."""
-    lines = [
-        "| data | model | batch | row | splits | PR area over recall 0.95 to 1, % | minus cross-entropy | published |",
-        "|---|---|---|---|---|---|---|---|",
+    columns = [(name, batch) for name in DATA for batch in BATCHES]
+    rows = [
+        [label, *(_cell(folder / name / f"{model}-{batch}-{row}.csv") for name, batch in columns)]
+        for row, label in ROWS.items()
     ]
-    for path in sorted(path for name in PUBLISHED for path in folder.glob(f"{name}/*.csv")):
-        model, batch, row = path.stem.split("-")
-        scores, base = by_split(path), by_split(path.with_name(f"{model}-{batch}-cross_entropy.csv"))
-        difference = "" if row == "cross_entropy" else paired_difference(scores, base)
-        known = PUBLISHED.get(path.parent.name, {}) if (model, batch) == ("linear", "full") else {}
-        beside = f"{known['cross_entropy']}" if known and row == "cross_entropy" else ""
-        if known and row == "precision_at_recall":
-            beside = f"TFCO {known['TFCO']}, ICO {known['ICO']}"
-        mean = np.mean(list(scores.values()))
-        lines.append(
-            f"| {path.parent.name} | {model} | {batch} | {row} | {len(scores)} | {mean:.2f} | {difference} | {beside} |"
-        )
-    return "\n".join(lines)
+    if model == "linear":
+        rows += [
+            [f"{label}, published", *(text for figure in figures for text in (str(figure), ""))]
+            for label, figures in PUBLISHED.items()
+        ]
+    header = ["PR area over recall 0.95 to 1, %", *(f"{DATA[name]}, {batch}" for name, batch in columns)]
+    return markdown.table(header, rows)
+
+
+def _cell(path: Path) -> str:
+    """Returns the mean of a row, and its paired difference from cross-entropy."""
+    scores, base = by_split(path), by_split(path.with_name(f"{'-'.join(path.stem.split('-')[:2])}-cross_entropy.csv"))
+    if not scores:
+        return ""
+    mean = f"{np.mean(list(scores.values())):.1f}"
+    return mean if scores == base else f"{mean} ({paired_difference(scores, base)})"
 
 
 def paired_difference(values: dict[float, float], base: dict[float, float]) -> str:
     """Returns the mean of the differences on the splits that both have, and its standard error."""
     paired = np.array([value - base[split] for split, value in values.items() if split in base])
-    error = f" ± {paired.std(ddof=1) / np.sqrt(len(paired)):.2f}" if len(paired) > 1 else ""
-    return f"{paired.mean():+.2f}{error}" if len(paired) else ""
+    error = f" ± {paired.std(ddof=1) / np.sqrt(len(paired)):.1f}" if len(paired) > 1 else ""
+    return f"{paired.mean():+.1f}{error}" if len(paired) else ""
 
 
 def by_split(path: Path) -> dict[float, float]:

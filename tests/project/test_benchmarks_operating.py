@@ -38,8 +38,7 @@ def test_a_run_trains_only_what_is_missing(letters, tmp_path, capsys):
     assert all(0 < row["test"] <= 100 for row in rows)
     out = capsys.readouterr().out
     assert out.count("letter linear 32 precision_at_recall {") == 2  # one line for each split
-    assert "| letter | linear | full | precision_at_recall | 2 |" in out
-    assert "TFCO 20.5, ICO 23.0" in out
+    assert "| ICO, published | 23.0 |  | 73.5 |  | 40.3 |  |" in out
 
 
 def test_differences_are_paired(tmp_path):
@@ -47,7 +46,10 @@ def test_differences_are_paired(tmp_path):
     for name, values in tested.items():
         rows = [{"split": k, "validation": 1.0, "test": value, "step": 50} for k, value in enumerate(values)]
         report.write(tmp_path / "letter" / f"linear-full-{name}.csv", rows)
-    assert "| soft_f1 | 2 | 18.50 | +3.50 ± 0.50 |" in report.table(tmp_path)
+    table = report.table(tmp_path, "linear")
+    assert "| cross-entropy | 21.0 |  |  |  |  |  |" in table
+    assert "| `SoftF1` | 18.5 (+3.5 ± 0.5) |  |  |  |  |  |" in table
+    assert "published" not in report.table(tmp_path, "mlp")
 
 
 def test_small_batches_are_compared_with_their_own_threshold(letters, tmp_path, capsys):
