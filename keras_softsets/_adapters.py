@@ -69,8 +69,15 @@ class AtRateArguments:
         """Returns the arguments of the constructor, from which Keras rebuilds the loss or metric."""
         general: Any = super()
         config = {name: value for name, value in general.get_config().items() if name not in ("score", "threshold")}
+        return {**self._rate(), **config}
+
+    def _arguments(self) -> dict[str, Any]:
+        general: Any = super()
+        return {**general._arguments(), **self._rate(), "name": self.name}  # type: ignore[attr-defined]  # of the loss or metric
+
+    def _rate(self) -> dict[str, Any]:
         rates = self.evaluation.decision.rates  # type: ignore[attr-defined]  # of the loss or metric
-        return {self.rate_name: rates[0] if len(rates) == 1 else list(rates), **config}
+        return {self.rate_name: rates[0] if len(rates) == 1 else list(rates)}
 
 
 def registered(package: str, module: str) -> Callable[[Class], Class]:

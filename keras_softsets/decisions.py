@@ -235,6 +235,18 @@ def get(threshold: DecisionLike) -> Decision:
     )
 
 
+def written(decision: Decision) -> Any:
+    """Returns a decision as users pass it: the reverse of `get`.
+
+    Examples:
+        >>> written(get(0.3)), written(get("argmax"))
+        (0.3, 'argmax')
+    """
+    if isinstance(decision, Thresholds):
+        return decision.config()
+    return "argmax" if decision == Argmax() else decision
+
+
 def _offsets_of(values: Any) -> tuple[float, ...]:
     try:
         offsets = np.asarray(values, "float64")
