@@ -15,8 +15,27 @@ Both continue from the same few epochs of cross-entropy. From scratch, this loss
 fraud in 600 transactions any alert is a bad deal at first, and once all probabilities are near 0 the gradient is, too.
 """
 
-import argparse
 from pathlib import Path
+
+from _common import TABLES, folder, make_parser, whole
+
+
+def parse_arguments():
+    parser = make_parser(__doc__)
+    parser.add_argument("--data", choices=TABLES, default="creditcard_fraud", help="default: creditcard_fraud")
+    parser.add_argument("--seeds", type=whole(), default=3, help="trainings with each loss (default: 3)")
+    parser.add_argument("--epochs", type=whole(), default=10, help="of cross-entropy, then of each loss (default: 10)")
+    parser.add_argument("--window", type=whole(), default=5, help="of epochs, for early stopping (default: 5)")
+    parser.add_argument("--output", type=folder(), default=Path("runs/custom_score"), help="where the figure goes")
+    parser.add_argument("--smoke", action="store_true", help="generated data and two epochs, to see that it runs")
+    args = parser.parse_args()
+    if args.smoke:
+        args.data, args.seeds, args.epochs = "synthetic_05", 1, 2
+    return args
+
+
+if __name__ == "__main__":
+    ARGUMENTS = parse_arguments()  # before the imports, which take seconds
 
 import keras
 import numpy as np
@@ -53,18 +72,7 @@ def cost_of(y, p, threshold):
     return 1000 * (alerts + MISS * missed) / len(y), alerts, missed
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", default="creditcard_fraud", help="a tabular data set (default: creditcard_fraud)")
-    parser.add_argument("--seeds", type=int, default=3, help="trainings with each loss (default: 3)")
-    parser.add_argument("--epochs", type=int, default=10, help="of cross-entropy, then of each loss (default: 10)")
-    parser.add_argument("--window", type=int, default=5, help="of epochs, for early stopping (default: 5)")
-    parser.add_argument("--output", type=Path, default=Path("runs/custom_score"), help="where the picture goes")
-    parser.add_argument("--smoke", action="store_true", help="generated data and three epochs, to see that it runs")
-    args = parser.parse_args()
-    if args.smoke:
-        args.data, args.seeds, args.epochs = "synthetic_05", 1, 2
-
+def main(args):
     passed = keras_softsets.check_score(savings)  # says what is wrong with a score before a training does
     print(f"savings passes {len(passed)} checks, from shapes and weights to half precision and saving")
 
@@ -99,8 +107,8 @@ def main():
     best = max(line.get_ydata().max() for line in figure.axes[0].lines)
     figure.axes[0].set_ylim(-best / 4, 1.1 * best)  # this score is not between 0 and 1
     figure.savefig(args.output / "savings_against_threshold.png")
-    print(f"Picture: {args.output / 'savings_against_threshold.png'}")
+    print(f"Figure: {args.output / 'savings_against_threshold.png'}")
 
 
 if __name__ == "__main__":
-    main()
+    main(ARGUMENTS)

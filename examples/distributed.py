@@ -12,9 +12,32 @@ Devices add in another order, and such differences of rounding grow with the ste
 digits for two epochs and to 0.004 over ten. One device does the same when its first weights are changed by 1e-7.
 """
 
-import argparse
-import math
 import os
+
+from _common import MOST_DEVICES, TABLES, add_seed, make_parser, make_strategy, positive, rounded_batch, whole
+
+
+def parse_arguments():
+    parser = make_parser(__doc__)
+    parser.add_argument(
+        "--devices", type=whole(1, MOST_DEVICES), help="GPUs, or CPU devices where there is none (default: all, or 2)"
+    )
+    parser.add_argument("--check", action="store_true", help="train on one device, too, and compare")
+    parser.add_argument("--data", choices=TABLES, help="default: a generated table")
+    parser.add_argument("--samples", type=whole(10), default=20000, help="of the generated table (default: 20000)")
+    parser.add_argument("--batch-size", type=whole(), default=1024, help="of all devices together (default: 1024)")
+    parser.add_argument("--epochs", type=whole(), default=10, help="(default: 10)")
+    parser.add_argument("--learning-rate", type=positive(), default=0.01, help="(default: 0.01)")
+    add_seed(parser, "the start and of the order of the data")
+    parser.add_argument("--smoke", action="store_true", help="few data and two epochs, to see that it runs")
+    args = parser.parse_args()
+    if args.smoke:
+        args.data, args.samples, args.batch_size, args.epochs = None, 1000, 256, 2
+    return args
+
+
+if __name__ == "__main__":
+    ARGUMENTS = parse_arguments()  # before the imports, which take seconds
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -36,19 +59,6 @@ def table(args):
     return x, (hidden > np.quantile(hidden, 0.9)).astype("float32")
 
 
-def mirrored(count):
-    """MirroredStrategy on the first `count` GPUs, or on so many logical CPU devices where there is no GPU."""
-    gpus = tf.config.list_physical_devices("GPU")
-    if gpus and count and count > len(gpus):
-        raise SystemExit(f"--devices must be at most the number of visible GPUs, {len(gpus)}. Received: {count}")
-    if gpus:
-        return tf.distribute.MirroredStrategy([f"GPU:{k}" for k in range(count or len(gpus))])
-    count = count or 2
-    cpu = tf.config.list_physical_devices("CPU")[0]
-    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * count)
-    return tf.distribute.MirroredStrategy([f"CPU:{k}" for k in range(count)])
-
-
 def train(strategy, data, args):
     """Returns the loss of each epoch and the weights; nothing in here but `scope` knows of devices."""
     keras.utils.set_random_seed(args.seed)  # the same start, and the same order of the data
@@ -65,26 +75,9 @@ def train(strategy, data, args):
     return np.array(history.history["loss"]), model.get_weights()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--devices", type=int, help="GPUs, or CPU devices where there is none (default: all, or 2)")
-    parser.add_argument("--check", action="store_true", help="train on one device, too, and compare")
-    parser.add_argument("--data", help="a tabular data set (default: a generated table)")
-    parser.add_argument("--samples", type=int, default=20000, help="of the generated table (default: 20000)")
-    parser.add_argument("--batch-size", type=int, default=1024, help="of all devices together (default: 1024)")
-    parser.add_argument("--epochs", type=int, default=10, help="(default: 10)")
-    parser.add_argument("--learning-rate", type=float, default=0.01, help="(default: 0.01)")
-    parser.add_argument("--seed", type=int, default=0, help="of the start and of the order of the data (default: 0)")
-    parser.add_argument("--smoke", action="store_true", help="few data and two epochs, to see that it runs")
-    args = parser.parse_args()
-    if args.devices is not None and args.devices < 1:
-        parser.error(f"--devices must be at least 1. Received: {args.devices}")
-    if args.smoke:
-        args.data, args.samples, args.batch_size, args.epochs = None, 1000, 256, 2
-
-    strategy, data = mirrored(args.devices), table(args)
-    # Keras 3.15 wants the first batch to be the same on each replica.
-    args.batch_size = math.ceil(args.batch_size / strategy.num_replicas_in_sync) * strategy.num_replicas_in_sync
+def main(args):
+    strategy, data = make_strategy(args.devices, without_gpu=2), table(args)
+    args.batch_size = rounded_batch(args.batch_size, strategy)
     print(f"{strategy.num_replicas_in_sync} replicas on {', '.join(strategy.extended.worker_devices)}")
     losses, weights = train(strategy, data, args)
     if args.check:
@@ -97,4 +90,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(ARGUMENTS)

@@ -6,8 +6,31 @@
 It is small, so it is part of the repository: for examples/serve.py, for the tests, and to try TF Serving with.
 """
 
-import argparse
 from pathlib import Path
+
+from _common import folder, make_parser, whole
+
+
+def parse_arguments():
+    parser = make_parser(__doc__)
+    parser.add_argument("--epochs", type=whole(), default=300, help="at most this many (default: 300)")
+    parser.add_argument(
+        "--export", type=folder(), default=Path("saved_models/example_classifier"), help="folder of versions"
+    )
+    parser.add_argument(
+        "--smoke", action="store_true", help="three epochs, and the next version of runs/make_example_classifier"
+    )
+    args = parser.parse_args()
+    args.version = 1
+    if args.smoke:
+        args.epochs = 3
+        if args.export == parser.get_default("export"):
+            args.export, args.version = Path("runs/make_example_classifier"), None  # None: the next free number
+    return args
+
+
+if __name__ == "__main__":
+    ARGUMENTS = parse_arguments()  # before the imports, which take seconds
 
 import keras
 import tensorflow as tf
@@ -15,22 +38,7 @@ import tensorflow as tf
 from keras_softsets import SoftF1, WindowedEarlyStopping, datasets, export_classifier, metrics, models, tune_threshold
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epochs", type=int, default=300, help="at most so many (default: 300)")
-    parser.add_argument(
-        "--export", type=Path, default=Path("saved_models/example_classifier"), help="folder of versions"
-    )
-    parser.add_argument(
-        "--smoke", action="store_true", help="three epochs, and version 1 of runs/make_example_classifier"
-    )
-    args = parser.parse_args()
-    version = 1
-    if args.smoke:
-        args.epochs = 3
-        if args.export == parser.get_default("export"):
-            args.export, version = Path("runs/make_example_classifier"), None  # None: the next free number
-
+def main(args):
     keras.utils.set_random_seed(0)
     data = datasets.load("synthetic_05")  # features come standardised, so that is what the exported model expects
     model = models.mlp(3)
@@ -45,7 +53,7 @@ def main():
         verbose=2,
     )
     tuned = tune_threshold(data.validation[1], model.predict(data.validation[0], verbose=0)[:, 0], "f1")
-    folder = export_classifier(model, args.export, threshold=tuned.threshold, version=version)
+    folder = export_classifier(model, args.export, threshold=tuned.threshold, version=args.version)
 
     # What counts is what the file answers, not what the model in memory does.
     serve = tf.saved_model.load(str(folder)).signatures["serving_default"]
@@ -56,4 +64,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(ARGUMENTS)

@@ -7,8 +7,27 @@ ones are learnt; "micro" adds up the cells of all labels, so the common ones dec
 An interrupted run starts again; it takes about a minute.
 """
 
-import argparse
 from pathlib import Path
+
+from _common import folder, make_parser, whole
+
+
+def parse_arguments():
+    parser = make_parser(__doc__)
+    parser.add_argument("--samples", type=whole(100), default=8192, help="to train on (default: 8192)")
+    parser.add_argument("--epochs", type=whole(), default=200, help="at most this many (default: 200)")
+    parser.add_argument("--window", type=whole(), default=50, help="of epochs, for early stopping (default: 50)")
+    parser.add_argument("--output", type=folder(), default=Path("runs/multi_label"), help="where the figure goes")
+    parser.add_argument("--export", type=folder(), help="SavedModel of the BCE model with a threshold for each label")
+    parser.add_argument("--smoke", action="store_true", help="few samples and three epochs, to see that it runs")
+    args = parser.parse_args()
+    if args.smoke:
+        args.samples, args.epochs = 2048, 3
+    return args
+
+
+if __name__ == "__main__":
+    ARGUMENTS = parse_arguments()  # before the imports, which take seconds
 
 import keras
 import numpy as np
@@ -64,18 +83,7 @@ def draw(rows, file):
     figure.savefig(file)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=int, default=8192, help="to train on (default: 8192)")
-    parser.add_argument("--epochs", type=int, default=200, help="at most so many (default: 200)")
-    parser.add_argument("--window", type=int, default=50, help="of epochs, for early stopping (default: 50)")
-    parser.add_argument("--output", type=Path, default=Path("runs/multi_label"), help="where the picture goes")
-    parser.add_argument("--export", type=Path, help="SavedModel of the BCE model with a threshold for each label")
-    parser.add_argument("--smoke", action="store_true", help="few samples and three epochs, to see that it runs")
-    args = parser.parse_args()
-    if args.smoke:
-        args.samples, args.epochs = 2048, 3
-
+def main(args):
     parts = [make_data(samples, seed) for seed, samples in enumerate((args.samples, args.samples // 2, args.samples))]
     (x_validation, y_validation), (x, y) = parts[1:]
     losses = {"BCE": "binary_crossentropy", "SoftF1 micro": SoftF1(average="micro"), "SoftF1 macro": SoftF1()}
@@ -90,10 +98,10 @@ def main():
         print(f"{name:26}" + "".join(f"{value:8.3f}" for value in values))
     args.output.mkdir(parents=True, exist_ok=True)
     draw(rows, args.output / "f1_by_label.png")
-    print(f"Picture: {args.output / 'f1_by_label.png'}")
+    print(f"Figure: {args.output / 'f1_by_label.png'}")
     if args.export:
         print(f"Exported to {export_classifier(bce, args.export, threshold=tuned)}")
 
 
 if __name__ == "__main__":
-    main()
+    main(ARGUMENTS)

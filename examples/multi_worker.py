@@ -13,7 +13,6 @@ an error; start the same commands again (a cluster manager does it for you), and
 epoch. The order of the data depends on the seed and the epoch alone, so the end is the same as without the accident.
 """
 
-import argparse
 import json
 import math
 import os
@@ -22,6 +21,32 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+from _common import MOST_DEVICES, TABLES, add_seed, folder, make_parser, positive, whole
+
+
+def parse_arguments():
+    parser = make_parser(__doc__)
+    some = whole(0, MOST_DEVICES)
+    parser.add_argument("--local", type=some, default=0, metavar="N", help="start N workers on this machine")
+    parser.add_argument(
+        "--directory", type=folder(), default=Path("runs/multi_worker"), help="for checkpoints and model"
+    )
+    parser.add_argument("--data", choices=TABLES, help="the same on every worker (default: a generated table)")
+    parser.add_argument("--samples", type=whole(10), default=20000, help="of the generated table (default: 20000)")
+    parser.add_argument("--batch-size", type=whole(), default=1024, help="of all workers together (default: 1024)")
+    parser.add_argument("--epochs", type=whole(), default=10, help="(default: 10)")
+    parser.add_argument("--learning-rate", type=positive(), default=0.01, help="(default: 0.01)")
+    add_seed(parser, "the start and of the order of the data")
+    parser.add_argument("--smoke", action="store_true", help="few data and three epochs, to see that it runs")
+    args = parser.parse_args()
+    if args.smoke:
+        args.data, args.samples, args.batch_size, args.epochs = None, 1001, 250, 3
+    return args
+
+
+if __name__ == "__main__":
+    ARGUMENTS = parse_arguments()  # before the imports, which take seconds
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -142,20 +167,7 @@ def train(args):
         print(f"Model: {args.directory / 'model.keras'}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--local", type=int, default=0, metavar="N", help="start N workers on this machine")
-    parser.add_argument("--directory", type=Path, default=Path("runs/multi_worker"), help="for checkpoints and model")
-    parser.add_argument("--data", help="a tabular data set, the same on every worker (default: a generated table)")
-    parser.add_argument("--samples", type=int, default=20000, help="of the generated table (default: 20000)")
-    parser.add_argument("--batch-size", type=int, default=1024, help="of all workers together (default: 1024)")
-    parser.add_argument("--epochs", type=int, default=10, help="(default: 10)")
-    parser.add_argument("--learning-rate", type=float, default=0.01, help="(default: 0.01)")
-    parser.add_argument("--seed", type=int, default=0, help="of the start and of the order of the data (default: 0)")
-    parser.add_argument("--smoke", action="store_true", help="few data and three epochs, to see that it runs")
-    args = parser.parse_args()
-    if args.smoke:
-        args.data, args.samples, args.batch_size, args.epochs = None, 1001, 250, 3
+def main(args):
     if args.local:
         table(args)  # prepares the data once, before all workers want to
         sys.exit(start_local(args.local))
@@ -166,4 +178,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(ARGUMENTS)

@@ -8,8 +8,26 @@ such offsets. The tuned offsets are the honest rival: much of what a set loss ga
 well, for nothing but a few seconds after training. An interrupted run starts again; a seed takes about two minutes.
 """
 
-import argparse
 from pathlib import Path
+
+from _common import folder, make_parser, whole
+
+
+def parse_arguments():
+    parser = make_parser(__doc__)
+    parser.add_argument("--seeds", type=whole(), default=1, help="splits and trainings (default: 1)")
+    parser.add_argument("--epochs", type=whole(), default=300, help="at most this many (default: 300)")
+    parser.add_argument("--window", type=whole(), default=50, help="of epochs, for early stopping (default: 50)")
+    parser.add_argument("--output", type=folder(), default=Path("runs/ordinal"), help="where the figure goes")
+    parser.add_argument("--smoke", action="store_true", help="made-up grades and five epochs, to see that it runs")
+    args = parser.parse_args()
+    if args.smoke:
+        args.seeds, args.epochs = 1, 5
+    return args
+
+
+if __name__ == "__main__":
+    ARGUMENTS = parse_arguments()  # before the imports, which take seconds
 
 import keras
 import numpy as np
@@ -72,17 +90,7 @@ def row(grades, p, decision):
     return [evaluate(grades, p, score, threshold=decision) for score in COLUMNS.values()]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=1, help="splits and trainings (default: 1)")
-    parser.add_argument("--epochs", type=int, default=300, help="at most this many (default: 300)")
-    parser.add_argument("--window", type=int, default=50, help="of epochs, for early stopping (default: 50)")
-    parser.add_argument("--output", type=Path, default=Path("runs/ordinal"), help="where the figure goes")
-    parser.add_argument("--smoke", action="store_true", help="made-up grades and five epochs, to see that it runs")
-    args = parser.parse_args()
-    if args.smoke:
-        args.seeds, args.epochs = 1, 5
-
+def main(args):
     rows = {}
     for seed in range(args.seeds):
         data = load(seed, args.smoke)
@@ -102,4 +110,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(ARGUMENTS)

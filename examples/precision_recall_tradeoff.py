@@ -7,8 +7,29 @@ towards recall. The second half of the table does it the cheap way: one model tr
 threshold tuned to each F-beta on validation data. An interrupted run starts again; it takes a few minutes.
 """
 
-import argparse
 from pathlib import Path
+
+from _common import TABLES, folder, make_parser, whole
+
+
+def parse_arguments():
+    parser = make_parser(__doc__)
+    parser.add_argument("--data", choices=TABLES, default="mammography", help="default: mammography, the paper's")
+    parser.add_argument("--seeds", type=whole(), default=1, help="trainings with each loss (default: 1; paper: 10)")
+    parser.add_argument("--epochs", type=whole(), default=500, help="at most this many (default: 500)")
+    parser.add_argument("--window", type=whole(), default=100, help="of epochs, for early stopping (default: 100)")
+    parser.add_argument(
+        "--output", type=folder(), default=Path("runs/precision_recall_tradeoff"), help="for the figure"
+    )
+    parser.add_argument("--smoke", action="store_true", help="generated data and three epochs, to see that it runs")
+    args = parser.parse_args()
+    if args.smoke:
+        args.data, args.seeds, args.epochs = "synthetic_05", 1, 3
+    return args
+
+
+if __name__ == "__main__":
+    ARGUMENTS = parse_arguments()  # before the imports, which take seconds
 
 import keras
 import numpy as np
@@ -45,18 +66,7 @@ def row(y, p, threshold):
     return [float(metrics.SoftSetMetric(score, threshold=threshold)(y, p)) for score in COLUMNS.values()]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", default="mammography", help="a tabular data set (default: mammography, the paper's)")
-    parser.add_argument("--seeds", type=int, default=1, help="trainings with each loss (default: 1; paper: 10)")
-    parser.add_argument("--epochs", type=int, default=500, help="at most so many (default: 500)")
-    parser.add_argument("--window", type=int, default=100, help="of epochs, for early stopping (default: 100)")
-    parser.add_argument("--output", type=Path, default=Path("runs/precision_recall_tradeoff"), help="for the picture")
-    parser.add_argument("--smoke", action="store_true", help="generated data and three epochs, to see that it runs")
-    args = parser.parse_args()
-    if args.smoke:
-        args.data, args.seeds, args.epochs = "synthetic_05", 1, 3
-
+def main(args):
     rows, curves = {}, {}
     for seed in range(args.seeds):
         data = datasets.load(args.data, seed=seed)  # the same split for each loss, another one for each seed
@@ -84,8 +94,8 @@ def main():
     axis.set_title("dots: threshold 0.5", fontsize="medium")
     args.output.mkdir(parents=True, exist_ok=True)
     figure.savefig(args.output / "curves.png")
-    print(f"Picture (last seed): {args.output / 'curves.png'}")
+    print(f"Figure (last seed): {args.output / 'curves.png'}")
 
 
 if __name__ == "__main__":
-    main()
+    main(ARGUMENTS)

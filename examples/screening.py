@@ -8,8 +8,27 @@ recall that it reaches there: a rate that is met on the data that chose the thre
 of the time, and says how far precisions may be compared. An interrupted run starts again; it takes a few minutes.
 """
 
-import argparse
 from pathlib import Path
+
+from _common import TABLES, between, folder, make_parser, whole
+
+
+def parse_arguments():
+    parser = make_parser(__doc__)
+    parser.add_argument("--data", choices=TABLES, default="mammography", help="default: mammography")
+    parser.add_argument("--recall", type=between(0, 1), default=0.9, help="what must be found (default: 0.9)")
+    parser.add_argument("--seeds", type=whole(), default=5, help="splits of the data (default: 5)")
+    parser.add_argument("--epochs", type=whole(), default=1000, help="steps on the whole data (default: 1000)")
+    parser.add_argument("--output", type=folder(), default=Path("runs/screening"), help="for the figure")
+    parser.add_argument("--smoke", action="store_true", help="generated data and three epochs, to see that it runs")
+    args = parser.parse_args()
+    if args.smoke:
+        args.data, args.seeds, args.epochs = "synthetic_05", 1, 3
+    return args
+
+
+if __name__ == "__main__":
+    ARGUMENTS = parse_arguments()  # before the imports, which take seconds
 
 import keras
 import numpy as np
@@ -53,18 +72,7 @@ def draw(y, predictions, points, recall):
     return figure
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", default="mammography", help="a tabular data set (default: mammography)")
-    parser.add_argument("--recall", type=float, default=0.9, help="what must be found (default: 0.9)")
-    parser.add_argument("--seeds", type=int, default=5, help="splits of the data (default: 5)")
-    parser.add_argument("--epochs", type=int, default=1000, help="steps on the whole data (default: 1000)")
-    parser.add_argument("--output", type=Path, default=Path("runs/screening"), help="for the figure")
-    parser.add_argument("--smoke", action="store_true", help="generated data and three epochs, to see that it runs")
-    args = parser.parse_args()
-    if args.smoke:
-        args.data, args.seeds, args.epochs = "synthetic_05", 1, 3
-
+def main(args):
     rows, predictions, points = {}, {}, {}
     for seed in range(args.seeds):
         data = datasets.load(args.data, seed=seed)  # the same split for each loss, another one for each seed
@@ -94,4 +102,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(ARGUMENTS)

@@ -9,8 +9,25 @@ have no disc, and a quarter no square: `per_sample=True` makes each image a set 
 images are made up on the spot. An interrupted run starts again; it takes a minute or two.
 """
 
-import argparse
 from pathlib import Path
+
+from _common import folder, make_parser, whole
+
+
+def parse_arguments():
+    parser = make_parser(__doc__)
+    parser.add_argument("--images", type=whole(8), default=1024, help="to train on (default: 1024)")
+    parser.add_argument("--epochs", type=whole(), default=10, help="default: 10")
+    parser.add_argument("--output", type=folder(), default=Path("runs/segmentation"), help="where the figure goes")
+    parser.add_argument("--smoke", action="store_true", help="few images and two epochs, to see that it runs")
+    args = parser.parse_args()
+    if args.smoke:
+        args.images, args.epochs = 64, 2
+    return args
+
+
+if __name__ == "__main__":
+    ARGUMENTS = parse_arguments()  # before the imports, which take seconds
 
 import keras
 import numpy as np
@@ -83,16 +100,7 @@ def draw(images, masks, predicted, file):
     figure.savefig(file)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--images", type=int, default=1024, help="to train on (default: 1024)")
-    parser.add_argument("--epochs", type=int, default=10, help="default: 10")
-    parser.add_argument("--output", type=Path, default=Path("runs/segmentation"), help="where the figure goes")
-    parser.add_argument("--smoke", action="store_true", help="few images and two epochs, to see that it runs")
-    args = parser.parse_args()
-    if args.smoke:
-        args.images, args.epochs = 64, 2
-
+def main(args):
     data, validation, test = (make_images(args.images // share, seed) for seed, share in enumerate((1, 4, 2)))
     losses = {
         "cross-entropy": keras.losses.SparseCategoricalCrossentropy(ignore_class=UNSURE),
@@ -115,4 +123,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(ARGUMENTS)

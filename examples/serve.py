@@ -15,8 +15,26 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from _common import make_parser
+
 # Three points of synthetic_05: deep among the negatives, in between, deep among the positives.
 ROWS = [[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0], [2.5, 2.5, 2.5]]
+
+
+def web_address(text):
+    if not text.startswith(("http://", "https://")):
+        raise argparse.ArgumentTypeError(f"must start with http:// or https://. Received: {text}")
+    return text
+
+
+def rows(text):
+    try:
+        found = json.loads(Path(text[1:]).read_text() if text.startswith("@") else text)
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"must be JSON, or @ and the path of a file with it, but {error}") from None
+    if not isinstance(found, list) or not found:
+        raise argparse.ArgumentTypeError(f"must be a list of rows. Received: {text}")
+    return found
 
 
 def ask_server(url, request):
@@ -40,30 +58,48 @@ def ask_saved_model(folder, request):
     if not versions:
         sys.exit(f"No version of a model in {folder}; make one with export_classifier or an example's --export")
     serve = tf.saved_model.load(str(folder / str(max(versions)))).signatures["serving_default"]
-    ((name, spec),) = serve.structured_input_signature[1].items()  # of one input, instances are plain rows
-    outputs = serve(**{name: tf.constant(request["instances"], spec.dtype)})
+    specs = serve.structured_input_signature[1]
+    try:
+        outputs = serve(**tensors_of(request["instances"], specs))
+    except (TypeError, ValueError, KeyError, tf.errors.OpError) as error:
+        sys.exit(f"--instances must be rows for {sorted(specs.items())}, but {error}")
     columns = {key: tensor.numpy().tolist() for key, tensor in outputs.items()}
     return {"predictions": [dict(zip(columns, row)) for row in zip(*columns.values())]}
 
 
+def tensors_of(instances, specs):
+    """Returns a tensor for each input: a row is a dictionary of them, or for a single input its value."""
+    import tensorflow as tf
+
+    rows = [row if isinstance(row, dict) else dict.fromkeys(specs, row) for row in instances]
+    tensors = {name: tf.constant([row[name] for row in rows], spec.dtype) for name, spec in specs.items()}
+    wrong = [name for name, spec in specs.items() if not spec.shape.is_compatible_with(tensors[name].shape)]
+    if wrong:
+        raise ValueError(f"{wrong[0]} has the shape {tuple(tensors[wrong[0]].shape)}")
+    return tensors
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--url", help="of a server, such as http://localhost:8501/v1/models/NAME:predict")
+    parser = make_parser(__doc__)
+    parser.add_argument(
+        "--url", type=web_address, help="of a server, such as http://localhost:8501/v1/models/NAME:predict"
+    )
     parser.add_argument(
         "--model",
         type=Path,
         default=Path("saved_models/example_classifier"),
         help="folder of versions, without a --url",
     )
-    parser.add_argument("--instances", help='JSON rows, such as "[[0.5, 1, 2]]", or @file.json (default: three rows)')
+    parser.add_argument(
+        "--instances",
+        type=rows,
+        default=ROWS,
+        help='JSON rows, such as "[[0.5, 1, 2]]", or @file.json (default: three rows)',
+    )
     parser.add_argument("--smoke", action="store_true", help="has no effect: this example is quick")
     args = parser.parse_args()
 
-    instances = ROWS
-    if args.instances:
-        text = Path(args.instances[1:]).read_text() if args.instances.startswith("@") else args.instances
-        instances = json.loads(text)
-    request = {"instances": instances}
+    request = {"instances": args.instances}
     print(f"Request:  {json.dumps(request)}")
     response = ask_server(args.url, request) if args.url else ask_saved_model(args.model, request)
     print(f"Response: {json.dumps(response)}")

@@ -8,45 +8,64 @@ A training takes about a minute and starts from the beginning if it is interrupt
 lines that make one resumable.
 """
 
-import argparse
 import importlib.util
-import math
+import sys
 from pathlib import Path
 
-import keras
-import numpy as np
-import tensorflow as tf
+from _common import (
+    LOSSES,
+    MOST_DEVICES,
+    SCORES,
+    TABLES,
+    add_seed,
+    between,
+    folder,
+    make_parser,
+    make_strategy,
+    positive,
+    rounded_batch,
+    whole,
+)
 
-import keras_softsets
-from keras_softsets import datasets, metrics, models, plots, scores
-
-TABLES = [each.name for each in datasets.describe() if each.classes == 2 and not each.name.startswith("cifar10")]
-NAMED = [name for name in dir(keras_softsets) if name.startswith("Soft") and name != "SoftSetLoss"]
 THRESHOLDS = [k / 10 for k in range(1, 10)]  # the paper reports the mean over these
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def class_weight(text):
+    return text if text == "balanced" else positive("must be 'balanced' or a number greater than 0")(text)
+
+
+def parse_arguments():
+    parser = make_parser(__doc__)
     parser.add_argument("--data", choices=TABLES, default="synthetic_05", help="default: synthetic_05")
-    losses = ["bce", *NAMED, *scores.names()]
+    losses = ["bce", *LOSSES, *SCORES]
     parser.add_argument("--loss", choices=losses, default="SoftF1", metavar="LOSS", help=f"one of {', '.join(losses)}")
-    parser.add_argument("--beta", type=float, help="parameter of SoftFBeta and SoftTversky")
-    parser.add_argument("--threshold", type=float, nargs="+", help="of the loss; for several, the mean is optimised")
-    parser.add_argument("--heaviside", choices=["linear", "sigmoid"], default="linear", help="default: linear")
-    parser.add_argument("--class-weight", help='weight of a positive sample: a number, or "balanced"')
+    parser.add_argument("--beta", type=positive(), help="parameter of SoftFBeta and SoftTversky")
+    inside = between(0, 1)
+    parser.add_argument("--threshold", type=inside, nargs="+", help="of the loss; for several, the mean is optimised")
+    parser.add_argument("--heaviside", choices=["linear", "sigmoid"], help="of the loss (default: linear)")
+    parser.add_argument(
+        "--class-weight", type=class_weight, default=1.0, help='weight of a positive sample: a number, or "balanced"'
+    )
     parser.add_argument("--oversample", action="store_true", help="repeat positives until they are half of the data")
-    parser.add_argument("--epochs", type=int, default=1000, help="at most so many (default: 1000)")
-    parser.add_argument("--window", type=int, default=100, help="of epochs, for early stopping (default: 100)")
-    parser.add_argument("--batch-size", type=int, default=1024, help="over all devices together (default: 1024)")
-    parser.add_argument("--devices", type=int, help="GPUs (default: all), or without a GPU so many logical CPUs")
-    parser.add_argument("--seed", type=int, default=0, help="of split, weights and dropout (default: 0)")
-    parser.add_argument("--output", type=Path, help="log and pictures (default: runs/train_mlp/DATA_LOSS)")
+    parser.add_argument("--epochs", type=whole(), default=1000, help="at most this many (default: 1000)")
+    parser.add_argument("--window", type=whole(), default=100, help="of epochs, for early stopping (default: 100)")
+    parser.add_argument("--batch-size", type=whole(), default=1024, help="over all devices together (default: 1024)")
+    devices = whole(1, MOST_DEVICES)
+    parser.add_argument("--devices", type=devices, help="GPUs (default: all), or without a GPU this many logical CPUs")
+    add_seed(parser, "split, weights and dropout")
+    parser.add_argument("--output", type=folder(), help="log and figures (default: runs/train_mlp/DATA_LOSS)")
     parser.add_argument("--tensorboard", action="store_true", help="TensorBoard logs into OUTPUT/tensorboard")
-    parser.add_argument("--export", type=Path, nargs="?", const="", help="SavedModel (default: saved_models/DATA_LOSS)")
+    parser.add_argument(
+        "--export", type=folder(), nargs="?", const="", help="SavedModel (default: saved_models/DATA_LOSS)"
+    )
     parser.add_argument("--smoke", action="store_true", help="generated data and three epochs, to see that it runs")
     args = parser.parse_args()
     if args.tensorboard and importlib.util.find_spec("tensorboard") is None:  # TensorFlow 2.21 comes without it
         parser.error("--tensorboard needs the package: pip install tensorboard")
+    if args.beta and args.loss not in ("SoftFBeta", "SoftTversky", "f_beta", "tversky"):
+        parser.error(f"--beta is for SoftFBeta, SoftTversky, f_beta and tversky. Received: --loss {args.loss}")
+    if args.loss == "bce" and (args.threshold or args.heaviside):
+        parser.error("--threshold and --heaviside are for the other losses. Received: --loss bce")
     if args.smoke:
         args.data, args.epochs = "synthetic_05", 3
     args.output = args.output or Path("runs/train_mlp", f"{args.data}_{args.loss}")
@@ -55,25 +74,23 @@ def arguments():
     return args
 
 
-def strategy_on(devices):
-    """Returns a strategy over GPUs, or over logical CPU devices, which behave the same but are no faster."""
-    gpus = tf.config.list_logical_devices("GPU") if tf.config.list_physical_devices("GPU") else []
-    if gpus:
-        return tf.distribute.MirroredStrategy([gpu.name for gpu in gpus[:devices]])
-    if not devices:
-        return tf.distribute.get_strategy()  # the default: one device, no replicas
-    cpu = tf.config.list_physical_devices("CPU")[0]
-    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * devices)
-    return tf.distribute.MirroredStrategy([f"CPU:{k}" for k in range(devices)])
+if __name__ == "__main__":
+    ARGUMENTS = parse_arguments()  # before the imports, which take seconds
+
+import keras
+import numpy as np
+
+import keras_softsets
+from keras_softsets import datasets, metrics, models, plots
 
 
 def objective(args):
     """Returns the loss, and its soft score as a metric: exact over an epoch, where val_loss is a mean of batches."""
     if args.loss == "bce":
         return keras.losses.BinaryCrossentropy(), metrics.F1(heaviside="linear", name="soft_score")
-    given = {"beta": args.beta, "threshold": args.threshold}
-    options = {"heaviside": args.heaviside} | {name: value for name, value in given.items() if value is not None}
-    if args.loss in NAMED:
+    given = {"beta": args.beta, "threshold": args.threshold, "heaviside": args.heaviside or "linear"}
+    options = {name: value for name, value in given.items() if value is not None}
+    if args.loss in LOSSES:
         metric = getattr(metrics, args.loss.removeprefix("Soft"))
         return getattr(keras_softsets, args.loss)(**options), metric(**options, name="soft_score")
     return keras_softsets.SoftSetLoss(args.loss, **options), metrics.SoftSetMetric(
@@ -88,18 +105,20 @@ def oversampled(x, y, seed):
     return x[rows], y[rows]
 
 
-def main():
-    args = arguments()
-    strategy = strategy_on(args.devices)  # before anything else runs: devices cannot be changed later
+def main(args):
+    strategy = make_strategy(args.devices)  # before anything else runs: devices cannot be changed later
     keras.utils.set_random_seed(args.seed)
     data = datasets.load(args.data, seed=args.seed)
     x, y = oversampled(*data.train, args.seed) if args.oversample else data.train
-    weight = (len(y) - y.sum()) / y.sum() if args.class_weight == "balanced" else float(args.class_weight or 1)
+    weight = (len(y) - y.sum()) / y.sum() if args.class_weight == "balanced" else args.class_weight
     print(f"{args.data}: {len(y)} rows, {y.mean():.2%} positive; {strategy.num_replicas_in_sync} replica(s)")
 
     with strategy.scope():
         model = models.mlp(x.shape[1])
-        loss, soft_score = objective(args)
+        try:
+            loss, soft_score = objective(args)
+        except ValueError as error:  # the package says what does not go together
+            sys.exit(f"--loss {args.loss}: {error}")
         watched = [soft_score, metrics.F1(), metrics.Precision(), metrics.Recall()]
         model.compile(keras.optimizers.Adam(1e-3), loss, metrics=watched)
     args.output.mkdir(parents=True, exist_ok=True)
@@ -114,12 +133,11 @@ def main():
     history = model.fit(
         x,
         y,
-        # Keras 3.15 wants the first batch to be the same on each replica, also in validation.
-        batch_size=math.ceil(args.batch_size / strategy.num_replicas_in_sync) * strategy.num_replicas_in_sync,
+        batch_size=rounded_batch(args.batch_size, strategy),
         epochs=args.epochs,
         class_weight={0: 1.0, 1: weight},  # enters the sums TP, FP, FN, TN, as copies of the rows would
         validation_data=data.validation,
-        validation_batch_size=256 * strategy.num_replicas_in_sync,
+        validation_batch_size=rounded_batch(1024, strategy),
         callbacks=callbacks,
         verbose=2,
     )
@@ -138,11 +156,11 @@ def main():
 
     plots.training(history, ["loss", "soft_score", "f1"]).savefig(args.output / "training.png")
     plots.score_against_threshold(data.test[1], p, "f1").savefig(args.output / "f1_against_threshold.png")
-    print(f"Log and pictures: {args.output}")
+    print(f"Log and figures: {args.output}")
     if args.export:
         folder = keras_softsets.export_classifier(model, args.export, threshold=tuned.threshold)
         print(f"Exported with the tuned threshold to {folder}")
 
 
 if __name__ == "__main__":
-    main()
+    main(ARGUMENTS)

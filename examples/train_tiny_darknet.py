@@ -11,44 +11,52 @@ that was interrupted. On a CPU an epoch takes minutes; --steps makes epochs shor
 environment may help (0.22 instead of 0.50 seconds a batch on one core of an AMD EPYC).
 """
 
-import argparse
-import math
 from pathlib import Path
+
+from _common import SCORES, add_seed, between, folder, make_parser, make_strategy, positive, rounded_batch, whole
+
+
+def parse_arguments():
+    parser = make_parser(__doc__)
+    parser.add_argument("--task", choices=["transportation", "frog"], default="transportation")
+    losses = ["bce", *SCORES]
+    parser.add_argument("--loss", choices=losses, default="f1", metavar="LOSS", help=f"one of {', '.join(losses)}")
+    inside = between(0, 1)
+    parser.add_argument("--threshold", type=inside, nargs="+", help="of the loss; for several, the mean (default: 0.5)")
+    delta = between(0, 0.5, closed=True)
+    parser.add_argument("--delta", type=delta, help="of the linear Heaviside, in the loss (default: 0.1)")
+    parser.add_argument("--epochs", type=whole(), default=500, help="at most this many (default: 500)")
+    parser.add_argument(
+        "--window", type=whole(), default=20, help="of epochs, for early stopping (default: 20; paper: 100)"
+    )
+    parser.add_argument("--steps", type=whole(), help="batches in an epoch and in its validation (default: all)")
+    parser.add_argument("--batch-size", type=whole(), default=128, help="over all GPUs together (default: 128)")
+    parser.add_argument("--learning-rate", type=positive(), default=1e-4, help="of Adam (default: 1e-4)")
+    parser.add_argument("--mixed-precision", action="store_true", help="compute in half precision, losses in float32")
+    add_seed(parser, "split, weights and order")
+    parser.add_argument(
+        "--output", type=folder(), help="log, backup, model (default: runs/train_tiny_darknet/TASK_LOSS)"
+    )
+    parser.add_argument("--export", type=folder(), help="folder for a SavedModel, such as saved_models/frog")
+    parser.add_argument("--smoke", action="store_true", help="noise for images and two epochs, to see that it runs")
+    args = parser.parse_args()
+    if args.loss == "bce" and (args.threshold or args.delta is not None):
+        parser.error("--threshold and --delta are for the other losses. Received: --loss bce")
+    if args.smoke:
+        args.epochs, args.batch_size = 2, 16
+    args.output = args.output or Path("runs/train_tiny_darknet", "smoke" if args.smoke else f"{args.task}_{args.loss}")
+    return args
+
+
+if __name__ == "__main__":
+    ARGUMENTS = parse_arguments()  # before the imports, which take seconds
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 import keras_softsets
-from keras_softsets import datasets, metrics, models, scores
-
-
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--task", choices=["transportation", "frog"], default="transportation")
-    losses = ["bce", *scores.names()]
-    parser.add_argument("--loss", choices=losses, default="f1", metavar="LOSS", help=f"one of {', '.join(losses)}")
-    parser.add_argument(
-        "--threshold", type=float, nargs="+", default=0.5, help="of the loss; for several, the mean (default: 0.5)"
-    )
-    parser.add_argument("--delta", type=float, default=0.1, help="of the linear Heaviside, up to 0.2 (default: 0.1)")
-    parser.add_argument("--epochs", type=int, default=500, help="at most so many (default: 500)")
-    parser.add_argument(
-        "--window", type=int, default=20, help="of epochs, for early stopping (default: 20; paper: 100)"
-    )
-    parser.add_argument("--steps", type=int, help="batches in an epoch (default: all)")
-    parser.add_argument("--batch-size", type=int, default=128, help="over all GPUs together (default: 128)")
-    parser.add_argument("--learning-rate", type=float, default=1e-4, help="of Adam (default: 1e-4)")
-    parser.add_argument("--mixed-precision", action="store_true", help="compute in half precision, losses in float32")
-    parser.add_argument("--seed", type=int, default=0, help="of split, weights and order (default: 0)")
-    parser.add_argument("--output", type=Path, help="log, backup, model (default: runs/train_tiny_darknet/TASK_LOSS)")
-    parser.add_argument("--export", type=Path, help="folder for a SavedModel, such as saved_models/frog")
-    parser.add_argument("--smoke", action="store_true", help="noise for pictures and two epochs, to see that it runs")
-    args = parser.parse_args()
-    if args.smoke:
-        args.epochs, args.batch_size = 2, 16
-    args.output = args.output or Path("runs/train_tiny_darknet", "smoke" if args.smoke else f"{args.task}_{args.loss}")
-    return args
+from keras_softsets import datasets, metrics, models
 
 
 def load(args):
@@ -59,26 +67,20 @@ def load(args):
     return datasets.load(f"cifar10_{args.task}", seed=args.seed, as_numpy=False, batch_size=args.batch_size)
 
 
-def make_strategy():
-    gpus = tf.config.list_physical_devices("GPU")
-    return tf.distribute.MirroredStrategy() if gpus else tf.distribute.MirroredStrategy(["CPU:0"])
-
-
-def main():
-    args = arguments()
+def main(args):
     keras.utils.set_random_seed(args.seed)
     if args.mixed_precision:
         # bfloat16 has float32's range and runs on CPUs; float16 is what most GPUs are fast at.
         keras.config.set_dtype_policy("mixed_float16" if tf.config.list_physical_devices("GPU") else "mixed_bfloat16")
     strategy = make_strategy()
-    # Keras 3.15 wants the first batch to be the same on each replica.
-    args.batch_size = math.ceil(args.batch_size / strategy.num_replicas_in_sync) * strategy.num_replicas_in_sync
+    args.batch_size = rounded_batch(args.batch_size, strategy)
     train, validation, test = load(args)
 
     with strategy.scope():  # the cells are summed over replicas, so the loss is that of the global batch
         model = models.tiny_darknet()
         score = "f1" if args.loss == "bce" else args.loss
-        soft = {"threshold": args.threshold, "heaviside": keras_softsets.LinearHeaviside(args.delta)}
+        delta = 0.1 if args.delta is None else args.delta
+        soft = {"threshold": args.threshold, "heaviside": keras_softsets.LinearHeaviside(delta)}
         bce = keras.losses.BinaryCrossentropy()
         loss = bce if args.loss == "bce" else keras_softsets.SoftSetLoss(score, **soft)
         # val_loss is a mean over batches; a metric with the loss's Heaviside is exact over the set, so watch that.
@@ -105,7 +107,7 @@ def main():
         validation_data=validation.take(args.steps) if args.steps else validation,
         callbacks=callbacks,
     )
-    results = model.evaluate(test.take(args.steps) if args.steps else test, return_dict=True)
+    results = model.evaluate(test, return_dict=True)  # all of it, however short the epochs were
     print("Test data: " + ", ".join(f"{name} {value:.4f}" for name, value in results.items()))
     model.save(args.output / "model.keras")
     print(f"Log and model: {args.output}")
@@ -114,4 +116,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(ARGUMENTS)

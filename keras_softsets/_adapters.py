@@ -81,8 +81,16 @@ class AtRateArguments(NamedScore):
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor, from which Keras rebuilds the loss or metric."""
         config = {name: value for name, value in super().get_config().items() if name != "threshold"}
+        return {**self._rate(), **config}
+
+    def _arguments(self) -> dict[str, Any]:
+        loss_or_metric: Any = self
+        general: Any = super()
+        return {**general._arguments(), **self._rate(), "name": loss_or_metric.name}
+
+    def _rate(self) -> dict[str, Any]:
         rates = self.evaluation.decision.rates  # type: ignore[attr-defined]  # of the loss or metric
-        return {self.rate_name: rates[0] if len(rates) == 1 else list(rates), **config}
+        return {self.rate_name: rates[0] if len(rates) == 1 else list(rates)}
 
 
 def registered(package: str, module: str) -> Callable[[Class], Class]:

@@ -30,6 +30,11 @@ def bit_patterns(x: Tensor) -> Tensor:
     return tf.bitcast(x, tf.int32)
 
 
+def outside_of_graphs() -> contextlib.AbstractContextManager[Any]:
+    """Where variables have numbers, also while a step is traced."""
+    return tf.init_scope()
+
+
 def scratch_graph() -> contextlib.AbstractContextManager[Any]:
     """A graph to try operations in without running them: the first that runs settles which devices there are."""
     return tf.Graph().as_default()

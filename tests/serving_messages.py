@@ -2,30 +2,39 @@
 
 from types import SimpleNamespace
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, wrappers_pb2
 from tensorflow.core.framework import tensor_pb2
 
 PACKAGE = "keras_softsets_tests"
-STRING = "string"
+STRING, NUMBER = "string", ".google.protobuf.Int64Value"
 FIELDS = {  # message: {field: (number, type)}
     "ModelSpec": {"name": (1, STRING), "signature_name": (3, STRING)},
     "PredictRequest": {"model_spec": (1, "ModelSpec"), "inputs": (2, "map")},
     "PredictLog": {"request": (1, "PredictRequest")},
     "PredictionLog": {"predict_log": (6, "PredictLog")},
 }
+BATCHING = {  # of servables/tensorflow/session_bundle_config.proto, which `tensorflow-serving-api` does not contain
+    "BatchingParameters": {
+        "max_batch_size": (1, NUMBER),
+        "batch_timeout_micros": (2, NUMBER),
+        "max_enqueued_batches": (3, NUMBER),
+        "num_batch_threads": (4, NUMBER),
+    },
+}
 
 
 def declared_messages():
-    """Returns classes for the messages of the table."""
+    """Returns classes for the messages of the tables."""
     file = descriptor_pb2.FileDescriptorProto(name=f"{PACKAGE}.proto", package=PACKAGE, syntax="proto3")
-    file.dependency.append(tensor_pb2.DESCRIPTOR.name)
-    for name, fields in FIELDS.items():
+    file.dependency.extend([tensor_pb2.DESCRIPTOR.name, wrappers_pb2.DESCRIPTOR.name])
+    messages = {**FIELDS, **BATCHING}
+    for name, fields in messages.items():
         message = file.message_type.add(name=name)
         for field, (number, kind) in fields.items():
             declare_map(message, field, number) if kind == "map" else declare(message, field, number, kind)
     pool = descriptor_pool.Default()
     pool.AddSerializedFile(file.SerializeToString())
-    found = {name: pool.FindMessageTypeByName(f"{PACKAGE}.{name}") for name in FIELDS}
+    found = {name: pool.FindMessageTypeByName(f"{PACKAGE}.{name}") for name in messages}
     return SimpleNamespace(**{name: message_factory.GetMessageClass(message) for name, message in found.items()})
 
 

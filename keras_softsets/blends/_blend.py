@@ -11,8 +11,9 @@ from keras import ops
 
 from keras_softsets import _replicas
 from keras_softsets._adapters import registered
-from keras_softsets._backend import Tensor
+from keras_softsets._backend import Tensor, outside_of_graphs
 from keras_softsets._inputs import paired
+from keras_softsets._repr import call, written_dtype
 from keras_softsets.blends import _checks, _metrics
 from keras_softsets.blends._sums import Sums, sums
 from keras_softsets.losses import SoftSetLoss
@@ -122,6 +123,13 @@ class BlendedLoss(keras.losses.Loss):
             for part in self.parts.values()
         ]
         return [ops.cast(value, "float64") for value in values]
+
+    def __repr__(self) -> str:
+        with outside_of_graphs():
+            weights = self.weights
+        written = None if set(weights.values()) == {1.0} else weights
+        arguments = {"parts": self.parts, "weights": written, "name": self.name, "dtype": written_dtype(self)}
+        return call(type(self), arguments)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor, with the weights of now, from which Keras rebuilds the loss."""

@@ -10,6 +10,7 @@ from keras import ops
 from keras_softsets._adapters import registered
 from keras_softsets._backend import Tensor
 from keras_softsets._inputs import paired
+from keras_softsets._repr import call, written_dtype
 from keras_softsets.blends._sums import Sums, sums
 from keras_softsets.losses import SoftSetLoss
 from keras_softsets.metrics._cells import CellsMetric
@@ -37,6 +38,9 @@ class SetPart(CellsMetric):
         if self._totals is None:
             return ops.zeros((), dtype=self.dtype)
         return ops.cast(self.part.of_totals(ops.convert_to_tensor(self._totals)), self.dtype)
+
+    def __repr__(self) -> str:
+        return _call(self)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor, from which Keras rebuilds the metric."""
@@ -77,6 +81,9 @@ class MeanPart(keras.metrics.Metric):
         found = Sums(ops.convert_to_tensor(self._total), ops.convert_to_tensor(self._divisor))
         return ops.cast(found.total if self.part.reduction == "sum" else found.ratio(), self.dtype)
 
+    def __repr__(self) -> str:
+        return _call(self)
+
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor, from which Keras rebuilds the metric."""
         return _config(self)
@@ -91,6 +98,10 @@ def of_part(key: str, part: keras.losses.Loss) -> keras.metrics.Metric:
     """Returns the metric of a part, called `<key>_loss`, as Keras calls the losses of several outputs."""
     kind: Any = SetPart if isinstance(part, SoftSetLoss) else MeanPart
     return kind(part, name=f"{key}_loss")
+
+
+def _call(metric: Any) -> str:
+    return call(type(metric), {"part": metric.part, "name": metric.name, "dtype": written_dtype(metric)})
 
 
 def _config(metric: Any) -> dict[str, Any]:

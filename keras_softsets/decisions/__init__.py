@@ -21,4 +21,5 @@ from keras_softsets.decisions._base import Decision as Decision
 from keras_softsets.decisions._per_class import PerClass as PerClass
 from keras_softsets.decisions._resolve import DecisionLike as DecisionLike
 from keras_softsets.decisions._resolve import get as get
+from keras_softsets.decisions._resolve import written as written
 from keras_softsets.decisions._thresholds import Thresholds as Thresholds

@@ -36,3 +36,15 @@ def get(threshold: DecisionLike) -> Decision:
         if isinstance(threshold, Decision)
         else Thresholds(numbers_of(threshold, f"`threshold` must be {RULE}"))
     )
+
+
+def written(decision: Decision) -> Any:
+    """Returns a decision as users pass it: the reverse of `get`.
+
+    Examples:
+        >>> written(get(0.3)), written(get("argmax"))
+        (0.3, 'argmax')
+    """
+    if isinstance(decision, Thresholds):
+        return decision.config()
+    return "argmax" if decision == Argmax() else decision

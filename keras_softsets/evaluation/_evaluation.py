@@ -66,7 +66,7 @@ class Evaluation:
     ) -> None:
         self.scores = tuple(scores.get(score, **score_args) for score in named)
         self.of_classes = any(score.of == "classes" for score in self.scores)
-        self.decision = self._decision(threshold, curve)
+        self.decision, self._default = self._decision(threshold, curve), self._decision(None, curve)
         self.heaviside = heavisides.get(heaviside)
         self.decision.check(self.heaviside)
         self.average = scores.check_average(average)
@@ -198,9 +198,17 @@ class Evaluation:
 
     def config(self) -> dict[str, Any]:
         """Returns all arguments but the scores, in a form that Keras can write to a file."""
-        return {
+        saved = {
             "threshold": self.decision.config(),
             "heaviside": keras.saving.serialize_keras_object(self.heaviside),
+        }
+        return {**self.arguments(), **saved}
+
+    def arguments(self) -> dict[str, Any]:
+        """Returns all arguments but the scores, as a user would write them; the default threshold is `None`."""
+        return {
+            "threshold": None if self.decision == self._default else decisions.written(self.decision),
+            "heaviside": heavisides.written(self.heaviside),
             "average": list(self.average) if isinstance(self.average, tuple) else self.average,
             "from_logits": self.from_logits,
             "zero_division": self.zero_division,

@@ -9,6 +9,7 @@ from keras_softsets.heaviside._linear import LinearHeaviside as LinearHeaviside
 from keras_softsets.heaviside._pieces import Pieces as Pieces
 from keras_softsets.heaviside._resolve import HeavisideLike as HeavisideLike
 from keras_softsets.heaviside._resolve import get as get
+from keras_softsets.heaviside._resolve import written as written
 from keras_softsets.heaviside._sigmoid import SigmoidHeaviside as SigmoidHeaviside
 from keras_softsets.heaviside._step import StepHeaviside as StepHeaviside
 from keras_softsets.heaviside._tabulated import TabulatedHeaviside as TabulatedHeaviside

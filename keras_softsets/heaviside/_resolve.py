@@ -43,6 +43,16 @@ def get(heaviside: HeavisideLike) -> Heaviside:
     )
 
 
+def written(heaviside: Heaviside) -> Heaviside | str:
+    """Returns an approximation as users pass it, by its name where it has one: the reverse of `get`.
+
+    Examples:
+        >>> written(LinearHeaviside(0.1)), written(LinearHeaviside(0.2))
+        ('linear', LinearHeaviside(delta=0.2))
+    """
+    return next((name for name, kind in _BY_NAME.items() if heaviside == kind()), heaviside)
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
 class _Function(Heaviside):
     """A user's plain function h(p, threshold): trains, but cannot be saved."""

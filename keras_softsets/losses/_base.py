@@ -10,6 +10,7 @@ from keras import ops
 from keras_softsets import _replicas
 from keras_softsets._adapters import NamedScore, registered
 from keras_softsets._backend import Tensor, without_autograph
+from keras_softsets._repr import Shown
 from keras_softsets._samples import Samples
 from keras_softsets.evaluation import PAPER_THRESHOLDS, Evaluation, ScoreLike
 from keras_softsets.heaviside import HeavisideLike
@@ -23,7 +24,7 @@ register = registered("keras_softsets", module="keras_softsets.losses")
 
 
 @register
-class SoftSetLoss(keras.losses.Loss):
+class SoftSetLoss(Shown, keras.losses.Loss):
     """Loss 1 - score for any score of the confusion matrix.
 
     Formula: `loss = 1 - score(TP, FP, FN, TN)`, with the cells summed over the whole (global) batch. Not differentiable
@@ -61,6 +62,8 @@ class SoftSetLoss(keras.losses.Loss):
         [Tsoi et al., 2022](https://arxiv.org/abs/2009.01367)
     """
 
+    name_prefix = "soft_"
+
     def __init__(
         self,
         score: ScoreLike,
@@ -72,7 +75,8 @@ class SoftSetLoss(keras.losses.Loss):
         **options: Any,
     ) -> None:
         self.evaluation = Evaluation([score], heaviside=heaviside, curve=PAPER_THRESHOLDS, **options)
-        super().__init__(name=name or f"soft_{self.evaluation.scores[0].name}", reduction=reduction, dtype=dtype)
+        default_name = self.name_prefix + self.evaluation.scores[0].name
+        super().__init__(name=name or default_name, reduction=reduction, dtype=dtype)
         if not self.evaluation.heaviside.differentiable:
             raise ValueError(
                 "`heaviside` of a loss must be differentiable; the step is for metrics. "
@@ -113,6 +117,9 @@ class SoftSetLoss(keras.losses.Loss):
         if self.reduction in (None, "none") or len(loss.shape) == 0:
             return loss
         return ops.sum(loss) if self.reduction == "sum" else ops.mean(loss)
+
+    def _arguments(self) -> dict[str, Any]:
+        return {**super()._arguments(), "reduction": self.reduction}
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor, from which Keras rebuilds the loss."""

@@ -9,11 +9,12 @@ import keras
 
 from keras_softsets import _replicas
 from keras_softsets._backend import Tensor
+from keras_softsets._repr import Shown
 from keras_softsets.decisions import AtRate
 from keras_softsets.evaluation import Evaluation
 
 
-class CellsMetric(keras.metrics.Metric):
+class CellsMetric(Shown, keras.metrics.Metric):
     """Adds up cells over batches and replicas; subclasses say what `result` makes of them.
 
     Totals are kept in float64, so counts stay exact past 2^24 samples.

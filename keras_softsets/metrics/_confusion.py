@@ -8,7 +8,7 @@ from keras import ops
 
 from keras_softsets._backend import Tensor
 from keras_softsets.confusion import ConfusionMatrix
-from keras_softsets.decisions import AtRate, DecisionLike
+from keras_softsets.decisions import AtRate, DecisionLike, written
 from keras_softsets.evaluation import Evaluation
 from keras_softsets.heaviside import HeavisideLike
 from keras_softsets.metrics._cells import CellsMetric
@@ -76,6 +76,9 @@ class Confusion(CellsMetric):
         cells = ops.unstack(totals, 4) if self.evaluation.average is None else self.evaluation.values(totals)
         return {key: ops.cast(cell, self.dtype) for key, cell in zip(keys, cells)}
 
+    def _arguments(self) -> dict[str, Any]:
+        return {**super()._arguments(), "threshold": written(self.evaluation.decision)}
+
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor, from which Keras rebuilds the metric."""
         unused = ("zero_division", "per_sample")
@@ -122,6 +125,9 @@ class MulticlassConfusion(CellsMetric):
     def result(self) -> Tensor:
         """Returns the matrix of everything since the last reset; 0 before the first batch."""
         return ops.cast(0 if self._totals is None else ops.convert_to_tensor(self._totals), self.dtype)
+
+    def _arguments(self) -> dict[str, Any]:
+        return {**super()._arguments(), "threshold": written(self.evaluation.decision)}
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor, from which Keras rebuilds the metric."""

@@ -72,6 +72,10 @@ class Scores(CellsMetric):
     def _keys(self) -> list[str]:
         return [name if self.name == "scores" else f"{self.name}_{name}" for name in self._names]
 
+    def _arguments(self) -> dict[str, Any]:
+        scores = dict(zip(self._names, self.evaluation.scores))
+        return {**super()._arguments(), "scores": scores, "name": self.name}
+
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor, from which Keras rebuilds the metric."""
         saved = [{"score": saved_name(score), **score.parameters} for score in self.evaluation.scores]

@@ -1,6 +1,9 @@
 """As near to TF Serving as one gets without its binary: its messages, its REST formats and its warm-up file."""
 
 import json
+import pathlib
+import re
+import runpy
 
 import exported_models
 import keras
@@ -9,11 +12,13 @@ import pytest
 import serving_messages
 import tensorflow as tf
 from exported_models import Dense, as_the_model_takes_them, fresh_answer, functional, served
+from google.protobuf import text_format
 from tensorflow.core.protobuf import saved_model_pb2
 
 from keras_softsets.export import export_classifier
 from keras_softsets.export._warmup import prediction_log
 
+ROOT = pathlib.Path(__file__).parents[2]
 KINDS = [
     "functional",
     "two_named_inputs",
@@ -25,6 +30,9 @@ KINDS = [
     "logits",
     "preprocessing",
 ]
+
+
+DECLARED = serving_messages.declared_messages()
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +53,7 @@ def exported(tmp_path_factory):
 @pytest.fixture(scope="module", params=["declared", "real"])
 def messages(request):
     if request.param == "declared":
-        return serving_messages.declared_messages()
+        return DECLARED
     pytest.importorskip("tensorflow_serving.apis.prediction_log_pb2", reason="tensorflow-serving-api is not installed")
     return serving_messages.real_messages()
 
@@ -96,6 +104,52 @@ def test_a_request_as_a_client_builds_it(exported, messages, kind):
     request = messages.PredictRequest.FromString(request.SerializeToString())
     assert_fits_signature(request, version)
     assert_answers(answer(request, version), probability, label)
+
+
+def test_a_request_with_the_rows_of_the_example(messages, monkeypatch):
+    """examples/serve.py sends JSON; the same rows as a message fit the committed classifier, and get its answers."""
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    example, model = runpy.run_path(str(ROOT / "examples" / "serve.py")), ROOT / "saved_models" / "example_classifier"
+    request = messages.PredictRequest()
+    request.model_spec.name, request.model_spec.signature_name = "example_classifier", "serving_default"
+    request.inputs["features"].CopyFrom(tf.make_tensor_proto(example["ROWS"], tf.float32))
+    assert_fits_signature(request, model / "1")
+    predictions = example["ask_saved_model"](model, {"instances": example["ROWS"]})["predictions"]
+    by_row = {name: [row[name] for row in predictions] for name in ("probability", "label")}
+    assert_answers(answer(request, model / "1"), by_row["probability"], by_row["label"])
+
+
+@pytest.mark.parametrize("change", ["name", "dtype", "shape"])
+def test_a_request_that_does_not_fit_is_told(exported, messages, change):
+    version = exported["functional"][0]
+    request = messages.PredictRequest()
+    request.model_spec.signature_name = "serving_default"
+    array = np.zeros((2, 4 if change == "shape" else 3), "int64" if change == "dtype" else "float32")
+    request.inputs["other" if change == "name" else "features"].CopyFrom(tf.make_tensor_proto(array))
+    with pytest.raises(AssertionError):
+        assert_fits_signature(request, version)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_requests_joined_into_a_batch_get_the_answers_of_each(exported, kind):
+    """What a server with --enable_batching does: it joins rows, and splits what comes out."""
+    version, inputs, probability, label = exported[kind]
+    serve = tf.saved_model.load(version).signatures["serving_default"]
+    for rows in (slice(0, 1), slice(1, 3)):
+        asked = serve(**{name: tf.constant(array[rows]) for name, array in inputs.items()})
+        assert_answers(asked, probability[rows], label[rows])
+
+
+def test_the_batching_file_of_the_documentation_is_one():
+    page = (ROOT / "docs" / "serving.md").read_text()
+    (text,) = re.findall(r"^In `batching.txt`.*?^```text\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    read = text_format.Parse(text, DECLARED.BatchingParameters())
+    assert {field.name: value.value for field, value in read.ListFields()} == {
+        "max_batch_size": 128,
+        "batch_timeout_micros": 2000,
+        "num_batch_threads": 4,
+        "max_enqueued_batches": 1000,
+    }
 
 
 def test_the_written_fields_are_the_real_ones():

@@ -8,11 +8,13 @@ import itertools
 import os
 import pathlib
 import signal
+import sys
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "multi_worker.py"
 
 
 def load():
+    sys.path.insert(0, str(EXAMPLE.parent))  # as `python examples/multi_worker.py` does
     spec = importlib.util.spec_from_file_location("multi_worker", EXAMPLE)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -34,7 +36,7 @@ def main():
         return mortal_step
 
     example.make_step = make_mortal_step
-    example.main()
+    example.main(example.parse_arguments())
 
 
 if __name__ == "__main__":
