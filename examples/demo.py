@@ -34,6 +34,7 @@ if __name__ == "__main__":
 import keras
 import numpy as np
 import tensorflow as tf
+from matplotlib.figure import Figure
 from tqdm import tqdm
 
 from keras_softsets import (
@@ -54,10 +55,11 @@ KAPPA = scores.kappa(weights="quadratic")
 BCE, CROSS_ENTROPY = keras.losses.BinaryCrossentropy(), keras.losses.SparseCategoricalCrossentropy()
 KAPPA_BLEND = BlendedLoss({"kappa": SoftKappa(), "ce": CROSS_ENTROPY}, weights={"kappa": 1.0, "ce": 0.3})
 
-# For each problem: the last layer, the score and how it is tuned, the losses, those that also get a row with a tuned
+# For each problem: the last layer, the score and how it is tuned, the losses, those that get a second row with a tuned
 # decision, and the columns of the table.
 PROBLEMS = {
     "excellent": {
+        "title": "(a) Excellent wines, 3.7 %: all seeds at once, decided at 0.5 unless tuned",
         "head": {"units": 1, "activation": "sigmoid"},
         "score": ("F1", "f1"),
         "decision": 0.5,
@@ -72,6 +74,7 @@ PROBLEMS = {
         "columns": {"F1": "f1", "precision": "precision", "recall": "recall", "AUPRC": "pr_auc", "AUROC": "roc_auc"},
     },
     "grade": {
+        "title": "(b) Five grades: all seeds at once, the largest class wins",
         "head": {"units": 5, "activation": "softmax"},
         "score": ("quadratic kappa", KAPPA),
         "decision": "argmax",
@@ -85,11 +88,8 @@ PROBLEMS = {
     },
 }
 AREAS = ("pr_auc", "roc_auc")  # these have no threshold
+GRADES = ("4 or less", "5", "6", "7", "8 or more")
 THRESHOLDS = [k / 50 for k in range(1, 50)]
-TITLES = {
-    "excellent": "(a) Excellent wines, 3.7 %: trained with five seeds at once, decided at 0.5 unless tuned",
-    "grade": "(b) Five grades: trained with five seeds at once, the largest class wins",
-}
 
 
 def load(seeds):
@@ -221,8 +221,6 @@ def curves(problem, splits, candidates):
 
 def draw(results):
     """Left, F1 against the threshold, mean and spread of the seeds; right, kappa of every seed."""
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(10, 3.8), layout="constrained", dpi=120)
     left, right = figure.subplots(1, 2)
     for (name, curve), colour in zip(results["curves"].items(), plots.COLOURS):
@@ -248,11 +246,10 @@ def export(problem, rows, candidates, folder):
     label, second, *_ = sorted(means, key=means.get, reverse=True)
     networks, decisions = candidates[label]
     path = export_classifier(networks[0], folder, threshold=decisions[0])
+    print(f"Exported {label!r} to {path},\n  because its {problem['score'][0]} on validation data is the highest:")
     print(
-        f"Exported {label!r} to {path},\n  because its mean {problem['score'][0]} on validation data is the highest: ",
-        end="",
+        f"  {means[label]:.3f} on average, next is {second!r} with {means[second]:.3f}. It is the first seed's network."
     )
-    print(f"{means[label]:.3f}; next is {second!r}, {means[second]:.3f}.\n  This is the network of the first seed.")
     return path
 
 
@@ -268,7 +265,8 @@ def classify(folders, splits):
     for k, truth in enumerate(grades[some]):
         p, label = (float(answers["excellent"][key][k, 0]) for key in ("probability", "label"))
         says = "excellent" if label else "not excellent"
-        print(f"  grade {truth}: {says:13} (probability {p:.3f}), grade {int(answers['grade']['label'][k])}")
+        grade = GRADES[int(answers["grade"]["label"][k])]
+        print(f"  quality {GRADES[truth]:9}  {says:13} (probability {p:.3f}), quality {grade}")
 
 
 def write(results, folder):
@@ -287,7 +285,7 @@ def main():
     results = {"run": {"seeds": seeds, "epochs": epochs, "tensorflow": tf.__version__, "keras": keras.__version__}}
     folders = {}
     for name, problem in PROBLEMS.items():
-        print(f"\n{TITLES[name]}\n", flush=True)
+        print(f"\n{problem['title']}\n", flush=True)
         results[name], candidates = compare(problem, splits[name], epochs)
         print(table(results[name]), end="\n\n")
         folders[name] = export(problem, results[name], candidates, ARGUMENTS.export / name)
