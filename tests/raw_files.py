@@ -184,7 +184,7 @@ def expect_made_up(monkeypatch: pytest.MonkeyPatch, name: str, files: bool = Tru
         digests = {batch: hashlib.sha1(content).hexdigest() for batch, content in cifar10_batches().items()}
         monkeypatch.setattr(cifar10, "BATCHES", digests if files else cifar10.BATCHES)
     elif files:
-        unchecked = tuple(file._replace(sha256=None) for file in source.files)
+        unchecked = tuple(file._replace(sha256=None, shipped=False) for file in source.files)
         source = dataclasses.replace(source, files=unchecked, fingerprint=None)
     replace_data_set(monkeypatch, name, facts=facts, source=source)
 

@@ -5,9 +5,10 @@
     train, validation, test = datasets.load("mammography")
     x, y = train
 
-`describe()` lists what there is. The first `load` downloads the official files (or reads them from `raw_dir`), checks
-them and stores them with TensorFlow Datasets; later ones only read. `keras_softsets.datasets.builders` holds the TFDS
-builders for those who want `tfds.load`.
+`describe()` lists them. The first `load` downloads the official files (or reads them from `raw_dir`), checks them and
+stores them with TensorFlow Datasets; later ones only read. `wine_quality` comes with the package and the synthetic sets
+are generated, so these need no download. `keras_softsets.datasets.builders` holds the TFDS builders for those who want
+`tfds.load`.
 
 This module is cheap to import: TensorFlow Datasets, Pillow and tqdm are imported by `load`. They come with
 `pip install "keras-softsets[datasets]"`.

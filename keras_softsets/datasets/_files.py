@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 RAW_DIR_VARIABLE = "KERAS_SOFTSETS_RAW_DIR"
+SHIPPED = Path(__file__).parent / "files"  # what comes with the package, compressed, each with licence and citation
 COMPRESSED = (".gz", ".xz")
 
 
@@ -36,6 +37,7 @@ class RawFile(NamedTuple):
         page: Where a person can get it; needed if there is no download.
         exact: Whether a file in `raw_dir` must have that digest as well. If not, it may be a copy in another notation,
             and the fingerprint of the table says whether the numbers are the published ones. Defaults to `True`.
+        shipped: Whether it comes with the package, so that nothing is downloaded. Defaults to `False`.
     """
 
     names: tuple[str, ...]
@@ -44,6 +46,7 @@ class RawFile(NamedTuple):
     sha256: str | None = None
     page: str | None = None
     exact: bool = True
+    shipped: bool = False
 
     def at(self, path: Path) -> LocalFile:
         """Returns the file as it lies at `path`. A copy in another notation may be twice as long as the original."""

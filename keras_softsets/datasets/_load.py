@@ -55,7 +55,8 @@ def load(
         seed: Decides which sample goes where, and how pipelines shuffle. Defaults to `0`.
         raw_dir: Folder with the raw files under their own names, plain, `.gz` or `.xz`, either directly or in a folder
             for each data set (`adult/adult.data`). If given, nothing is downloaded. Defaults to the environment
-            variable `KERAS_SOFTSETS_RAW_DIR`, and without it to a download.
+            variable `KERAS_SOFTSETS_RAW_DIR`, and without it to a download. `"wine_quality"` comes with the package
+            and needs neither.
         data_dir: Where prepared data are kept. Defaults to that of TensorFlow Datasets, `~/tensorflow_datasets`.
         as_numpy: Whether to return arrays; otherwise `tf.data` pipelines. Defaults to `True`.
         batch_size: Samples in a batch of a pipeline. Defaults to the paper's: `1024` for tables, `128` for images.

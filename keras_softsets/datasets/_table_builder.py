@@ -10,7 +10,7 @@ from tensorflow_datasets.core.download import checksums
 
 from keras_softsets.datasets._builder import Example, RawDirBuilder
 from keras_softsets.datasets._data_set import DataSet
-from keras_softsets.datasets._files import RAW_DIR_VARIABLE, LocalFile, raw_directory, require_raw
+from keras_softsets.datasets._files import RAW_DIR_VARIABLE, SHIPPED, LocalFile, raw_directory, require_raw
 from keras_softsets.datasets._tables import Table, TableSource, check_tables
 
 
@@ -47,7 +47,8 @@ class TableBuilder(RawDirBuilder, skip_registration=True):  # type: ignore[call-
         files = self.data_set.source.files
         if not files:  # Generated data: `raw_dir` does not concern them.
             return []
-        directory = raw_directory(self.raw_dir)
+        shipped = self.raw_dir is None and all(file.shipped for file in files)
+        directory = SHIPPED if shipped else raw_directory(self.raw_dir)
         if directory is None and self.MANUAL_DOWNLOAD_INSTRUCTIONS:
             directory = self._manual_directory(dl_manager)
         if directory is not None:

@@ -31,6 +31,11 @@ ALONE = ("custom_score", "distributed", "train_mlp", "train_tiny_darknet")
 # Paths are relative to an empty folder, in which every script runs.
 EXPECTED = {
     "custom_score": ([], rf"savings passes 14 checks[\s\S]*savings, tuned +{NUMBER} ±", ["runs/custom_score/*.png"]),
+    "demo": (
+        [],
+        rf"balanced BCE +\| {NUMBER} ±",
+        ["runs/demo/demo.png", "runs/demo/results.json", "saved_models/demo/*/1/saved_model.pb"],
+    ),
     "make_example_classifier": ([], rf"F1 on test data {NUMBER}", ["runs/make_example_classifier/1/saved_model.pb"]),
     "multi_label": (
         ["--export", "out"],

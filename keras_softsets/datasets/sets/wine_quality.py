@@ -1,5 +1,7 @@
 """Wine quality: what tasters think of a white wine, as five ordinal classes. UCI's file, or its rows with commas.
 
+The file comes with the package, under its own licence: see `files/` beside this folder.
+
 The tasters' grades go from 3 to 9, but only 20 of the 4,898 wines have a 3 and 5 a 9: too few to share out among three
 parts. So the outer grades are joined: class 0 is a quality of at most 4, class 4 one of at least 8.
 """
@@ -85,6 +87,7 @@ WINE_QUALITY = DataSet(
                 url="https://archive.ics.uci.edu/ml/machine-learning-databases/wine-quality/winequality-white.csv",
                 sha256="76c3f809815c17c07212622f776311faeb31e87610d52c26d87d6e361b169836",
                 exact=False,  # Copies have commas and no header.
+                shipped=True,
             ),
         ),
         folder="winequality",

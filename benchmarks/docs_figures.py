@@ -1,10 +1,10 @@
-"""Draws the pictures of the docs that no benchmark makes: `python docs/make_pictures.py`."""
+"""Draws the figures of the docs that no benchmark makes: `python -m benchmarks.docs_figures`."""
 
 from pathlib import Path
 
 from keras_softsets import LinearHeaviside, SigmoidHeaviside, plots
 
-IMAGES = Path(__file__).parent / "images"
+IMAGES = Path(__file__).parents[1] / "docs/images"
 
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
