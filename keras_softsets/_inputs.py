@@ -91,7 +91,9 @@ def as_sets(
     labels, predictions, weights = _lined_up(y_true, y_pred, sample_weight, whole_rows=whole_rows, **alignment)
     of_sets = [weight for weight in weights if all(side == 1 for side in weight.shape[1:])]
     of_elements = [weight for weight in weights if not any(weight is other for other in of_sets)]
-    weight = _product(of_elements, predictions, whole_rows)
+    # A set of weight 0 is absent, of a NaN or of an id to be ignored, too.
+    present = [ops.cast(ops.not_equal(weight, 0), weight.dtype) for weight in of_sets]
+    weight = _product([*of_elements, *present], predictions, whole_rows)
     importance = _importance(ops.ones_like(predictions) if weight is None else weight, of_sets)
     return Sets(_samples(_three_axes, labels, predictions, weight, from_logits, rivals), importance)
 
