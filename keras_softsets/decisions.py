@@ -23,7 +23,7 @@ import numpy as np
 from keras import ops
 
 from keras_softsets._backend import Tensor
-from keras_softsets._checks import check_number
+from keras_softsets._checks import as_floats, check_number
 from keras_softsets._samples import Samples
 from keras_softsets.heaviside import Heaviside
 
@@ -31,7 +31,7 @@ RULE = (
     "a number in [0, 1] or inf, a non-empty sequence of such numbers, 'argmax', or a decision such as PerClass([0.2])"
 )
 
-
+_RULE_PER_CLASS = "`thresholds` must be a non-empty sequence of numbers in [0, 1], or inf, one for each class"
 _SMALLEST = 1e-7  # probability that a soft argmax tells from 0, as in Keras; it bounds the gradient
 TINY = float(np.finfo("float32").tiny)  # the same for a hard one with offsets: smaller numbers are flushed to 0 by some
 
@@ -108,7 +108,7 @@ class PerClass(Decision, np.lib.mixins.NDArrayOperatorsMixin):
     __ne__ = object.__ne__  # the opposite of `==`, which compares values; the mixin's would compare element by element
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "thresholds", numbers_of(self.thresholds, "`thresholds` must be a sequence"))
+        object.__setattr__(self, "thresholds", numbers_of(self.thresholds, _RULE_PER_CLASS))
 
     def memberships(self, samples: Samples, heaviside: Heaviside) -> Tensor:
         """A single row, in which every class has its own threshold."""
@@ -236,25 +236,15 @@ def get(threshold: DecisionLike) -> Decision:
 
 
 def _offsets_of(values: Any) -> tuple[float, ...]:
-    try:
-        offsets = np.asarray(values, "float64")
-    except (TypeError, ValueError):
-        offsets = np.empty(0)
-    if offsets.ndim != 1 or not offsets.size or not np.isfinite(offsets).all():
+    offsets = as_floats(values)
+    if not offsets or isinstance(values, numbers.Real) or not np.isfinite(offsets).all():
         raise ValueError(f"`offsets` must be a sequence of finite numbers, one for each class. Received: {values!r}")
-    return tuple(offsets.tolist())
+    return tuple(offsets)
 
 
 def numbers_of(values: Any, rule: str) -> tuple[float, ...]:
     """Returns thresholds as floats, or raises a `ValueError` with the `rule`."""
-    listed = [values] if isinstance(values, numbers.Real) else values
-    try:
-        array = np.asarray(listed)
-        numeric = array.dtype.kind in "fiu" and array.ndim <= 1
-        array = array.astype(str) if array.dtype == "float32" else array  # 0.3 is meant, not 0.30000001192092896
-        array = array.astype("float64").reshape(-1) if numeric else np.empty(0)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if not array.size or not np.all(((array >= 0) & (array <= 1)) | (array == np.inf)):
+    thresholds = as_floats(values)
+    if not thresholds or not all(0 <= threshold <= 1 or threshold == np.inf for threshold in thresholds):
         raise ValueError(f"{rule}. Received: threshold={values}")
-    return tuple(float(value) for value in array)
+    return tuple(thresholds)
