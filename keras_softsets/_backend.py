@@ -35,6 +35,11 @@ def outside_of_graphs() -> contextlib.AbstractContextManager[Any]:
     return tf.init_scope()
 
 
+def is_dense(x: Any) -> bool:
+    """Whether it is a tensor in which every place is filled; ragged and sparse ones have shapes and types, too."""
+    return isinstance(x, (tf.Tensor, tf.Variable))
+
+
 def scratch_graph() -> contextlib.AbstractContextManager[Any]:
     """A graph to try operations in without running them: the first that runs settles which devices there are."""
     return tf.Graph().as_default()

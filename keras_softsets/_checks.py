@@ -9,6 +9,8 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 
 def check_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
     """Returns `value` if it is one of `choices`."""
@@ -25,7 +27,23 @@ def check_number(name: str, value: Any, low: float, high: float = math.inf, *, o
         bounds = f"{'greater than' if open_low else 'at least'} {low:g}"
         bounds += "" if high == math.inf else f" and at most {high:g}"
         raise ValueError(f"`{name}` must be a finite number {bounds}. Received: {name}={value!r}")
-    return float(value)
+    return as_float(value)
+
+
+def as_float(value: Any) -> float:
+    """Returns a number as a float; 0.3 in float32 means 0.3, not 0.30000001192092896."""
+    return float(str(value)) if isinstance(value, (np.float32, np.float16)) else float(value)
+
+
+def as_floats(values: Any) -> list[float]:
+    """Returns a number, a sequence or an eager tensor of at most one axis as floats; nothing if it is none of these."""
+    try:
+        array = np.asarray([values] if isinstance(values, numbers.Real) else values)
+        if array.ndim > 1 or not all(isinstance(x, numbers.Real) and not isinstance(x, bool) for x in array.ravel()):
+            return []
+    except (TypeError, ValueError):
+        return []
+    return [as_float(x) for x in array.ravel()]
 
 
 def check_whole_number(name: str, value: Any, low: int, high: float = math.inf) -> int:

@@ -13,7 +13,7 @@ from keras import ops
 
 from keras_softsets._backend import Tensor
 from keras_softsets._labels import Labels, Shape, are_ids, check_ids, from_ids, from_one_class
-from keras_softsets._samples import Samples, or_nan, range_of, without_absent
+from keras_softsets._samples import Samples, as_numbers, or_nan, range_of, without_absent
 
 
 def as_samples(
@@ -51,7 +51,7 @@ def paired(y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
 
     Class ids stay as they are, and so does the mask that a layer left on the predictions.
     """
-    labels, predictions = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
+    labels, predictions = as_numbers("y_true", y_true), as_numbers("y_pred", y_pred)
     predictions = ops.cast(predictions, keras.backend.result_type(predictions.dtype, "float32"))
     if getattr(labels.shape, "rank", 0) is None or not are_ids(tuple(labels.shape), tuple(predictions.shape)):
         (labels, *_), predictions = _lined_up_labels(labels, predictions, None)
@@ -91,7 +91,9 @@ def as_sets(
     labels, predictions, weights = _lined_up(y_true, y_pred, sample_weight, whole_rows=whole_rows, **alignment)
     of_sets = [weight for weight in weights if all(side == 1 for side in weight.shape[1:])]
     of_elements = [weight for weight in weights if not any(weight is other for other in of_sets)]
-    weight = _product(of_elements, predictions, whole_rows)
+    # A set of weight 0 is absent, of a NaN or of an id to be ignored, too.
+    present = [ops.cast(ops.not_equal(weight, 0), weight.dtype) for weight in of_sets]
+    weight = _product([*of_elements, *present], predictions, whole_rows)
     importance = _importance(ops.ones_like(predictions) if weight is None else weight, of_sets)
     return Sets(_samples(_three_axes, labels, predictions, weight, from_logits, rivals), importance)
 
@@ -136,8 +138,8 @@ def _lined_up(
     dtype: str = "float32",
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
     """Labels, predictions and all weights with the same number of axes, (..., classes)."""
-    predictions = ops.cast(ops.convert_to_tensor(y_pred), dtype)
-    found, predictions = _lined_up_labels(ops.convert_to_tensor(y_true), predictions, ignore_class)
+    predictions = ops.cast(as_numbers("y_pred", y_pred), dtype)
+    found, predictions = _lined_up_labels(as_numbers("y_true", y_true), predictions, ignore_class)
     named = {"sample_weight": sample_weight, "mask": mask}
     weights = [_lined_up_weights(name, x, predictions, whole_rows) for name, x in named.items() if x is not None]
     weights = weights if found.counts is None else [*weights, found.counts]
@@ -183,7 +185,7 @@ def _fits(left: Shape, right: Shape) -> bool:
 
 def _lined_up_weights(name: str, weight: Any, like: Tensor, whole_rows: bool) -> Tensor:
     """Lines weights up with predictions from the left, samples first, as Keras does."""
-    weight = ops.cast(ops.convert_to_tensor(weight), like.dtype)
+    weight = ops.cast(as_numbers(name, weight), like.dtype)
     given, shape = tuple(weight.shape), (*like.shape[:-1], 1) if whole_rows else tuple(like.shape)
     padding = len(shape) - len(given)
     if padding > 0:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import keras
 import numpy as np
 from keras import ops
 
-from keras_softsets._backend import Tensor
+from keras_softsets._backend import Tensor, is_dense
 
 MARGIN = 0.1  # interpolated probabilities overshoot a little, and are clipped; logits go further
 
@@ -66,10 +67,31 @@ def counted(y: Tensor, p: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor, Ten
     return Samples(y, p, w).counted()[:3]
 
 
+def as_numbers(name: str, values: Any) -> Tensor:
+    """Returns what users pass as data as a tensor of numbers or truth values."""
+    try:
+        tensor = ops.convert_to_tensor(values)
+    except (TypeError, ValueError):
+        tensor = None
+    kind = keras.backend.standardize_dtype(tensor.dtype) if is_dense(tensor) else _described(values)
+    if not is_dense(tensor) or kind in ("string", "complex64", "complex128"):
+        raise ValueError(f"`{name}` must be a dense array of numbers. Received: {kind}")
+    return tensor
+
+
+def _described(values: Any) -> str:
+    return " of ".join([type(values).__name__, *([str(values.dtype)] if hasattr(values, "dtype") else [])])
+
+
 def explain(samples: Samples, totals: Tensor) -> None:
     """Raises the reason why eager `totals` are NaN, unless it is a NaN among the predictions, which stays NaN."""
     if not hasattr(totals, "numpy") or not np.isnan(ops.convert_to_numpy(totals)).any():
         return  # inside a graph NaN has to speak for itself
+    check_values(samples)
+
+
+def check_values(samples: Samples) -> None:
+    """Raises a `ValueError` for labels, weights or predictions that cannot be right, but for NaN predictions."""
     labels, predictions = (ops.convert_to_numpy(x) for x in (samples.label, samples.prediction))
     if samples.weight is not None:
         weight = np.broadcast_to(ops.convert_to_numpy(samples.weight), labels.shape)
@@ -78,7 +100,7 @@ def explain(samples: Samples, totals: Tensor) -> None:
         labels, predictions = (x[weight != 0] for x in (labels, predictions))
     if not np.all((labels >= 0) & (labels <= 1)):
         raise ValueError(f"`y_true` must be in [0, 1]; map labels of -1 to 0. Received: {range_of(labels)}")
-    if not samples.logits and (np.nanmin(predictions) < -MARGIN or np.nanmax(predictions) > 1 + MARGIN):
+    if not samples.logits and np.any((predictions < -MARGIN) | (predictions > 1 + MARGIN)):
         raise ValueError(
             "`y_pred` must hold probabilities; for logits say from_logits=True, or end the model with a sigmoid. "
             f"Received: {range_of(predictions)}"

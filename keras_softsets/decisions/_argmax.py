@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import numbers
 from typing import Any
 
 import numpy as np
 from keras import ops
 
 from keras_softsets._backend import Tensor
-from keras_softsets._checks import check_number
+from keras_softsets._checks import as_floats, check_number
 from keras_softsets._samples import Samples
 from keras_softsets.decisions._base import Decision, registered
 from keras_softsets.heaviside import Heaviside
@@ -87,10 +88,7 @@ class Argmax(Decision):
 
 
 def _offsets_of(values: Any) -> tuple[float, ...]:
-    try:
-        offsets = np.asarray(values, "float64")
-    except (TypeError, ValueError):
-        offsets = np.empty(0)
-    if offsets.ndim != 1 or not offsets.size or not np.isfinite(offsets).all():
+    offsets = as_floats(values)
+    if not offsets or isinstance(values, numbers.Real) or not np.isfinite(offsets).all():
         raise ValueError(f"`offsets` must be a sequence of finite numbers, one for each class. Received: {values!r}")
-    return tuple(offsets.tolist())
+    return tuple(offsets)

@@ -17,7 +17,6 @@ each class has a threshold of its own.
 from __future__ import annotations
 
 import dataclasses
-import numbers
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -25,7 +24,7 @@ from keras import ops
 
 from keras_softsets import _kernels
 from keras_softsets._backend import Tensor
-from keras_softsets._checks import check_number
+from keras_softsets._checks import as_floats, check_number
 from keras_softsets._samples import Samples
 from keras_softsets.decisions._base import Decision, registered
 from keras_softsets.heaviside import Heaviside, TabulatedHeaviside
@@ -97,9 +96,12 @@ class AtRate(Decision):
         return {"rates": list(self.rates)}
 
     def __post_init__(self) -> None:
-        listed = [self.rates] if isinstance(self.rates, (numbers.Number, str)) else list(self.rates)
+        listed = as_floats(self.rates)
         if not listed:
-            raise ValueError(f"`rates` must be a number or a non-empty sequence. Received: rates={self.rates!r}")
+            raise ValueError(
+                f"`{self.rate}` must be a number or a non-empty sequence of numbers greater than 0 and at most 1. "
+                f"Received: {self.rate}={self.rates!r}"
+            )
         rates = tuple(check_number(self.rate, rate, 0.0, 1.0, open_low=True) for rate in listed)
         object.__setattr__(self, "rates", rates)
 

@@ -14,6 +14,8 @@ from keras_softsets.decisions._base import Decision, registered
 from keras_softsets.decisions._thresholds import numbers_of
 from keras_softsets.heaviside import Heaviside
 
+_RULE = "`thresholds` must be a non-empty sequence of numbers in [0, 1], or inf, one for each class"
+
 
 @registered
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +38,7 @@ class PerClass(Decision, np.lib.mixins.NDArrayOperatorsMixin):
     __ne__ = object.__ne__  # the opposite of `==`, which compares values; the mixin's would compare element by element
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "thresholds", numbers_of(self.thresholds, "`thresholds` must be a sequence"))
+        object.__setattr__(self, "thresholds", numbers_of(self.thresholds, _RULE))
 
     def memberships(self, samples: Samples, heaviside: Heaviside) -> Tensor:
         """A single row, in which every class has its own threshold."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import numbers
+import math
 from typing import Any
 
-import numpy as np
 from keras import ops
 
 from keras_softsets._backend import Tensor
+from keras_softsets._checks import as_floats
 from keras_softsets._samples import Samples
 from keras_softsets.decisions._base import Decision
 from keras_softsets.heaviside import Heaviside
@@ -41,14 +41,7 @@ class Thresholds(Decision):
 
 def numbers_of(values: Any, rule: str) -> tuple[float, ...]:
     """Returns thresholds as floats, or raises a `ValueError` with the `rule`."""
-    listed = [values] if isinstance(values, numbers.Real) else values
-    try:
-        array = np.asarray(listed)
-        numeric = array.dtype.kind in "fiu" and array.ndim <= 1
-        array = array.astype(str) if array.dtype == "float32" else array  # 0.3 is meant, not 0.30000001192092896
-        array = array.astype("float64").reshape(-1) if numeric else np.empty(0)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if not array.size or not np.all(((array >= 0) & (array <= 1)) | (array == np.inf)):
+    thresholds = as_floats(values)
+    if not thresholds or not all(0 <= threshold <= 1 or threshold == math.inf for threshold in thresholds):
         raise ValueError(f"{rule}. Received: threshold={values}")
-    return tuple(float(value) for value in array)
+    return tuple(thresholds)

@@ -144,6 +144,8 @@ class Evaluation:
     def every_threshold(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Returns the hard cells at every threshold that decides differently, which are not sums over batches."""
         samples = self._data(y_true, y_pred, sample_weight)
+        if samples.prediction.shape[0] == 0:
+            return ops.zeros((4, 1, samples.classes), "float64")
         totals = ranked(samples).cells.map(lambda cell: ops.flip(cell, 0)).stacked()  # rising thresholds
         explain(samples, totals)
         return totals

@@ -10,7 +10,7 @@ from typing import Any
 from keras import ops
 
 from keras_softsets._backend import Tensor
-from keras_softsets._checks import check_choice, check_number
+from keras_softsets._checks import as_floats, check_choice, check_number
 from keras_softsets.confusion import ConfusionMatrix
 from keras_softsets.multiclass import MulticlassMatrix
 from keras_softsets.scores._arithmetic import zero_division_as
@@ -25,9 +25,12 @@ def check_average(average: Any) -> Average:
     """Returns `average` if it is a known word, or the classes' importances as a tuple."""
     if isinstance(average, (str, numbers.Number, type(None))):
         return check_choice("average", average, AVERAGES)
-    importances = tuple(check_number("average", importance, 0.0) for importance in average)
+    importances = tuple(check_number("average", importance, 0.0) for importance in as_floats(average))
     if not sum(importances) > 0:
-        raise ValueError(f"`average` must have an importance greater than 0. Received: average={average}")
+        raise ValueError(
+            "`average` must be a word or a sequence of the classes' importances, one of them greater than 0. "
+            f"Received: average={average}"
+        )
     return importances
 
 

@@ -104,7 +104,7 @@ def f_beta(cells: ConfusionMatrix, beta: float = 1.0) -> Tensor:
     Reference:
         van Rijsbergen, Information Retrieval, 1979
     """
-    square = check_number("beta", beta, 0.0, open_low=True) ** 2
+    square = check_number("beta", beta, 0.0, 1e12, open_low=True) ** 2  # float32 ends at 3e38
     hits = (1 + square) * cells.tp
     return ratio(hits, hits + square * cells.fn + cells.fp, cells)
 

@@ -208,12 +208,13 @@ def get(identifier: str | Score | Callable[..., Tensor], **parameters: Any) -> S
         found = _REGISTRY[identifier]
     elif isinstance(identifier, Score):
         found = identifier
-    elif callable(identifier) and not isinstance(identifier, type):
+    elif callable(identifier) and not isinstance(identifier, (type, keras.Loss, keras.Metric)):
         found = Score(identifier, registered=False)
     else:
         raise ValueError(
-            f"`score` must be one of {', '.join(names())}, or a function of a ConfusionMatrix; a saved score of your "
-            f"own is known once the module with its @score is imported. Received: score={identifier!r}"
+            f"`score` must be one of {', '.join(names())}, or a function of a ConfusionMatrix, not a loss or a "
+            "metric; a saved score of your own is known once the module with its @score is imported. "
+            f"Received: score={identifier!r}"
         )
     return found.bind(**parameters) if parameters else found.checked()
 

@@ -16,7 +16,7 @@ from keras import ops
 from keras_softsets import scores
 from keras_softsets._backend import as_graph
 from keras_softsets._inputs import as_samples
-from keras_softsets._samples import Samples
+from keras_softsets._samples import Samples, check_values, range_of
 from keras_softsets.confusion import ConfusionMatrix
 from keras_softsets.decisions import TINY, Argmax
 from keras_softsets.evaluation import evaluate
@@ -35,17 +35,18 @@ class _Path(NamedTuple):
 
 
 def tune_offsets(
-    y_true: Any, y_pred: Any, score: scores.Score, sample_weight: Any, average: Any, ignore_class: int | None
+    y_true: Any, y_pred: Any, score: scores.Score, sample_weight: Any, average: Any, **options: Any
 ) -> tuple[Argmax, float]:
     """Returns the argmax with the offsets found, and the score that it reaches; see `tune_threshold`."""
-    samples = _checked(y_true, y_pred, sample_weight, ignore_class, whole_rows=score.of == "classes")
+    samples = _checked(y_true, y_pred, sample_weight, whole_rows=score.of == "classes", **options)
     label, p, weight = samples[:3]
+    settings: Any = {"average": average, "from_logits": samples.logits}
 
     def value(offsets: np.ndarray) -> float:
-        return float(evaluate(label, p, score, weight, threshold=Argmax(offsets=tuple(offsets)), average=average))
+        return float(evaluate(label, p, score, weight, threshold=Argmax(offsets=tuple(offsets)), **settings))
 
     along = _matrices_along(samples, score) if score.of == "classes" else _cells_along(samples, score, average)
-    log_p = np.log(np.maximum(p.astype("float64"), TINY))
+    log_p = p.astype("float64") if samples.logits else np.log(np.maximum(p.astype("float64"), TINY))
     offsets = np.zeros(p.shape[1])
     best = _number(value(offsets), score)
     for _ in range(_SWEEPS):
@@ -64,16 +65,9 @@ def tune_offsets(
     return Argmax(offsets=tuple(offsets)), best
 
 
-def _checked(y_true: Any, y_pred: Any, sample_weight: Any, ignore_class: int | None, whole_rows: bool) -> Samples:
-    """Labels, probabilities and weights of the samples that count, as metrics see them, in NumPy."""
-    samples = as_samples(
-        y_true,
-        np.asarray(y_pred, "float32"),
-        sample_weight,
-        ignore_class=ignore_class,
-        rivals=True,
-        whole_rows=whole_rows,
-    )
+def _checked(y_true: Any, y_pred: Any, sample_weight: Any, **options: Any) -> Samples:
+    """Labels, predictions and weights of the samples that count, as metrics see them, in NumPy."""
+    samples = as_samples(y_true, np.asarray(y_pred, "float32"), sample_weight, rivals=True, **options)
     label, p = (ops.convert_to_numpy(x) for x in (samples.label, samples.prediction))
     weight = np.ones_like(p[:, :1]) if samples.weight is None else ops.convert_to_numpy(samples.weight)
     rows = (weight != 0).any(1)  # weight 0 is absence
@@ -81,9 +75,11 @@ def _checked(y_true: Any, y_pred: Any, sample_weight: Any, ignore_class: int | N
         raise ValueError(
             f"`y_pred` must hold at least one sample that counts. Received: y_pred.shape={np.shape(y_pred)}"
         )
-    if np.isnan(p[rows]).any():
-        raise ValueError("`y_pred` must hold numbers. Received: NaN")
-    return Samples(label[rows], np.clip(p[rows], 0, 1), weight[rows])
+    if not np.isfinite(p[rows]).all():
+        raise ValueError(f"`y_pred` must hold numbers. Received: {range_of(p[rows])}")
+    kept = Samples(label[rows], p[rows], weight[rows], samples.logits)
+    check_values(kept)
+    return kept if kept.logits else kept._replace(prediction=np.clip(kept.prediction, 0, 1))
 
 
 def _path(log_p: np.ndarray, offsets: np.ndarray, k: int) -> _Path:

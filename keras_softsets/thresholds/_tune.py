@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from keras import ops
 
 from keras_softsets import scores
 from keras_softsets._checks import check_choice
+from keras_softsets._samples import as_numbers
 from keras_softsets.decisions import PerClass
 from keras_softsets.thresholds._at_least import rules_of
 from keras_softsets.thresholds._curves import best_of, columns_of, curve_of, within
@@ -22,6 +24,7 @@ def tune_threshold(
     *,
     decision: str = "threshold",
     average: str | Sequence[float] | None = "macro",
+    from_logits: bool = False,
     ignore_class: int | None = None,
     at_least: Mapping[Any, float] | None = None,
     curve: bool = False,
@@ -59,6 +62,8 @@ def tune_threshold(
         average: How the classes' scores become one: `"macro"`, `"weighted"`, a sequence of the classes' importances, or
             `"micro"`. Thresholds of `"micro"` are one for all classes; otherwise each class is tuned on its own, which
             is best for all the other averages at once, and for `None`. Defaults to `"macro"`.
+        from_logits: Whether `y_pred` holds logits, of a sigmoid or, for offsets, of a softmax. Thresholds are those of
+            probabilities all the same, as in metrics. Defaults to `False`.
         ignore_class: Class id that does not count, such as 255 in masks. Defaults to `None`.
         at_least: What other scores must reach there, such as `{"recall": 0.95}`: a mapping from scores of one threshold
             (names, or values such as `scores.f_beta(beta=2)`) to numbers, which every class must meet. Defaults to
@@ -100,9 +105,12 @@ def tune_threshold(
     average = scores.check_average(average)
     if check_choice("decision", decision, ("threshold", "argmax")) == "argmax":
         _check_offsets(average, curve, at_least)
-        return TunedThreshold(*tune_offsets(y_true, y_pred, resolved, sample_weight, average, ignore_class))
+        data = (y_true, y_pred, resolved, sample_weight, average)
+        return TunedThreshold(*tune_offsets(*data, ignore_class=ignore_class, from_logits=bool(from_logits)))
     if resolved.of == "classes":
         raise ValueError(f"`decision` must be 'argmax' for scores of the c x c matrix. Received: score={score!r}")
+    if from_logits:
+        y_pred = ops.convert_to_numpy(ops.sigmoid(ops.cast(as_numbers("y_pred", y_pred), "float32")))  # as in metrics
     columns = columns_of(y_true, y_pred, sample_weight, ignore_class, pooled=average == "micro")
     rules, dtype = rules_of(at_least), np.asarray(y_pred).dtype
     curves = tuple(within(curve_of(resolved, column, dtype), rules, column, dtype) for column in columns)

@@ -89,6 +89,18 @@ def test_weights_of_images_pixels_and_ignored_ids():
     assert found == pytest.approx(np.mean(loop), rel=1e-6)
 
 
+@pytest.mark.parametrize("heaviside", ["step", "linear"])
+@pytest.mark.parametrize("threshold", ["argmax", 0.4])
+def test_sets_that_do_not_count_may_hold_anything(threshold, heaviside):
+    ids, p = np.array([0, 2, 255, 1]), np.float32([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.4, 0.4, 0.2], [0.1, 0.8, 0.1]])
+    options = {"threshold": threshold, "heaviside": heaviside, "ignore_class": 255, "per_sample": True}
+    assert evaluate(ids, p, "f1", **options) == pytest.approx(evaluate(ids[[0, 1, 3]], p[[0, 1, 3]], "f1", **options))
+    p[3] = np.nan
+    assert evaluate(ids, p, "f1", [1, 1, 1, 0], **options) == pytest.approx(evaluate(ids[:2], p[:2], "f1", **options))
+    images = np.float32([[[0.6], [0.3]], [[np.nan], [0.1]]])
+    assert evaluate([[[1], [0]], [[1], [-1]]], images, "f1", [2, 0], per_sample=True) == 1.0
+
+
 def test_samples_without_other_axes_are_sets_of_one():
     ids, p, w = classes_batch(n=20)
     loop = [evaluate(ids[k : k + 1], p[k : k + 1], "f1", threshold="argmax", average="micro") for k in range(20)]
