@@ -21,3 +21,11 @@ def processor() -> str:
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.machine()
+
+
+def graphics() -> str | None:
+    """Returns what the first GPU that TensorFlow sees is called."""
+    import tensorflow as tf
+
+    devices = tf.config.get_visible_devices("GPU")
+    return str(tf.config.experimental.get_device_details(devices[0]).get("device_name", "GPU")) if devices else None

@@ -49,8 +49,12 @@ class Samples(NamedTuple):
 
         Probabilities below `floor` count as that, which bounds the slope of the logarithm.
         """
+        return self.prediction if self.logits else ops.log(self.at_least(floor))
+
+    def at_least(self, floor: float) -> Tensor:
+        """Predictions, with those below `floor` raised to it; NaN stays NaN."""
         p = self.prediction
-        return p if self.logits else ops.log(ops.where(p < floor, ops.cast(floor, p.dtype), p))  # NaN stays NaN
+        return ops.where(p < floor, ops.cast(floor, p.dtype), p)
 
     @property
     def classes(self) -> int | None:

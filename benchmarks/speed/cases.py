@@ -59,7 +59,7 @@ class Group:
     @property
     def title(self) -> str:
         """Its heading, and its key among the results."""
-        words = [f"n={self.batch.samples}"]
+        words = ["n=" + " x ".join(map(str, (self.batch.samples, *self.batch.sides)))]
         words += [f"{self.batch.classes} classes"] * (self.batch.classes > 1)
         words += [self.remark or ("compiled" if self.compiled else "uncompiled")]
         words += ["weights"] * self.batch.weighted + ["soft labels"] * self.batch.soft_labels

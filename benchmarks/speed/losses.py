@@ -45,7 +45,14 @@ class Loss:
             return value, tape.gradient(value, p)
 
         tensors = [tf.constant(x) for x in batch.arrays()]
-        return lambda: float(step(*tensors)[0])  # on a CPU the gradient is ready as well
+
+        def run() -> float:
+            value = float(step(*tensors)[0])  # on a CPU the gradient is ready as well
+            if tf.config.list_logical_devices("GPU"):
+                tf.test.experimental.sync_devices()
+            return value
+
+        return run
 
 
 _SIGMOID, _TABLE = SigmoidHeaviside(), TabulatedHeaviside(LinearHeaviside())

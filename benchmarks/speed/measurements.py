@@ -31,7 +31,7 @@ def memory(case: Case) -> float | None:
     return round(needed / (4 * case.batch.size), 2)
 
 
-def in_own_process(measurement: Callable[[Case], Any], case: Case) -> Any:
+def in_own_process(measurement: Callable[[Any], Any], case: Any) -> Any:
     """Returns what a measurement gives in a new process, where nothing else was traced, compiled or allocated.
 
     Without oneDNN: its allocator keeps what is freed, which hides the peak, and compiled losses do not need it.
@@ -56,6 +56,11 @@ def peak_memory(run: Run, repetitions: int = 3) -> int | None:
     for _ in range(repetitions):
         run()
     return max(_status("VmHWM") - before, 0)
+
+
+def resident_memory() -> int | None:
+    """Returns the bytes that the process has in memory; `None` anywhere but on Linux."""
+    return _status("VmRSS") if Path("/proc/self/status").exists() else None
 
 
 def _status(field: str) -> int:

@@ -17,7 +17,7 @@ CPU ratio: the same in processor time, which other programs on the machine distu
 def loss_page(results: Results) -> str:
     """Returns the page of the losses."""
     limits = markdown.table(["target", "limit", "measured", "met"], map(_target_row, targets(results)))
-    parts = ["# Speed of the losses", _made_by(results), _INTRODUCTION, "## Targets", limits]
+    parts = ["# Speed of the losses", made_by(results), _INTRODUCTION, "## Targets", limits]
     for group, cases in results["speed"].items():
         rows = [_loss_row(name, case) for name, case in cases.items()]
         parts += [f"## {group}", markdown.table(["loss", "ms", "ratio", "CPU ratio", "rounds"], rows)]
@@ -33,7 +33,7 @@ def fit_page(results: Results) -> str:
         ["target", "limit", "measured, median [quartiles]", "in CPU time"],
         [[name, f"at most {MOST}", spread(case), _processor(case)] for name, case in results["targets"].items()],
     )
-    return "\n\n".join(["# Speed of training", _made_by(results), setups, limits]) + "\n"
+    return "\n\n".join(["# Speed of training", made_by(results), setups, limits]) + "\n"
 
 
 def spread(case: dict[str, Any]) -> str:
@@ -42,7 +42,8 @@ def spread(case: dict[str, Any]) -> str:
     return f"{middle:.2f} [{low:.2f}, {high:.2f}]"
 
 
-def _made_by(results: Results) -> str:
+def made_by(results: Results) -> str:
+    """Returns the line about machine, versions and command."""
     made = results["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in made["packages"].items() if version)
     return (

@@ -36,6 +36,7 @@ def made_on() -> dict[str, Any]:
         "packages": {name: machine.version(name) for name in PACKAGES},
         "processor": machine.processor(),
         "cores": os.cpu_count(),
+        "device": machine.graphics() or machine.processor(),
         "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
         "date": time.strftime("%Y-%m-%d"),
     }

@@ -48,11 +48,12 @@ def summary(times: Times, base: Times) -> dict[str, Any]:
     for k, clock in enumerate(("wall", "processor")):
         seconds = [t[k] for t in times]
         ratios = [t[k] / max(b[k], 1e-9) for t, b in zip(times, base)]
-        result[clock] = {"ms": _quartiles([1e3 * s for s in seconds]), "best_ms": 1e3 * min(seconds)}
-        result[clock]["ratio"] = _quartiles(ratios)
+        result[clock] = {"ms": quartiles([1e3 * s for s in seconds]), "best_ms": 1e3 * min(seconds)}
+        result[clock]["ratio"] = quartiles(ratios)
         result[clock]["best_ratio"] = min(seconds) / max(min(b[k] for b in base), 1e-9)
     return result
 
 
-def _quartiles(values: list[float]) -> list[float]:
+def quartiles(values: list[float]) -> list[float]:
+    """Returns the first quartile, the median and the third, with four digits."""
     return [float(f"{q:.4g}") for q in statistics.quantiles(values, n=4, method="inclusive")]

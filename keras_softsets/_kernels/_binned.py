@@ -11,14 +11,14 @@ import numpy as np
 import tensorflow as tf
 
 from keras_softsets._backend import Tensor
-from keras_softsets._kernels._blocks import fold, room, sum_in_float64
+from keras_softsets._kernels._bins import Bins
+from keras_softsets._kernels._blocks import fold, room, rows
 from keras_softsets._kernels._differentiable import Algorithm, Batch
 from keras_softsets._kernels._intervals import Grid, Search, grid_of, is_even, refine
-from keras_softsets._kernels._values import cleaned
+from keras_softsets._kernels._values import cleaned, or_nan
 from keras_softsets.heaviside import Pieces
 
-_SCATTER_LANES = 8  # neighbours in the same bin would wait for each other; neighbours of other classes never are
-_LEAST_PER_BIN = 8  # elements in a block for each bin, so that emptying and joining the bins is cheap beside counting
+_FIRST = 8  # samples whose labels tell whether those of the others are 0 and 1, most likely
 
 
 def binned(pieces: Pieces) -> Algorithm:
@@ -27,17 +27,10 @@ def binned(pieces: Pieces) -> Algorithm:
     table = _Table(pieces)
 
     def sums(batch: Batch) -> tuple[Tensor, Tensor]:
-        def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
-            y, p, w = cleaned(y, p, w)
-            hard = tf.reduce_all((y == 0) | (y == 1))
-            interval, columns = table.columns(p)
-            columns = columns if w is None else [w * column for column in columns]
-            return [state[0] + _by_label(columns, interval, y, hard, table.intervals), state[1] & hard]
-
-        nothing = tf.zeros([1 if table.constant else 2, tf.shape(batch.y)[1], 2 * table.intervals], tf.float64)
-        bins = 2 * table.intervals * tf.shape(batch.y)[1]
-        masses, hard = fold(step, [nothing, tf.constant(True)], tf.maximum(room(), _LEAST_PER_BIN * bins), *batch)
-        return table.cells(masses), hard
+        bins = Bins(table.bins, tf.shape(batch.y)[1])
+        count = _count_at_once if table.constant else _count_by_guess
+        found, hard = count(table, bins, batch)
+        return table.cells(bins.masses(found)), hard
 
     def slopes(batch: Batch, hard: Tensor, pull: Tensor) -> Tensor:
         y, p, _ = cleaned(*batch)
@@ -55,9 +48,10 @@ def binned(pieces: Pieces) -> Algorithm:
 
     def second(batch: Batch, pull: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """The slopes are linear in the pull, and constant in p between the edges."""
+        bins = Bins(table.places, tf.shape(batch.y)[1])
         y, p, _ = cleaned(*batch)
-        masses = _by_label([v], table.find.place(p), y, tf.constant(False), table.places)[0]
-        in_pull = [table.slopes @ tf.transpose(x) for x in tf.split(masses, 2, 1)]
+        masses = bins.masses(bins.add(bins.empty(), table.find.place(p), (1 - y) * v, y * v))
+        in_pull = [table.slopes @ tf.transpose(x) for x in tf.unstack(masses)]
         return tf.cast(tf.stack(in_pull), pull.dtype), tf.zeros_like(p)
 
     return Algorithm(sums, slopes, second)
@@ -75,46 +69,77 @@ class _Table:
         self.slopes = np.empty((len(slope), self.places))
         self.slopes[:, 0::2], self.slopes[:, 1::2] = edge_slope, slope
 
-    def columns(self, p: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """The interval of each p, and what is summed there: its weight, or that at each end of the interval."""
-        if self.constant:
-            interval = tf.minimum(self.find.place(p) // 2, self.intervals - 1)
-            return interval, [tf.ones_like(p)]
+    @property
+    def bins(self) -> int:
+        """Bins for each class: one for each interval, and label if the two sums in a bin are those at its ends."""
+        return self.intervals if self.constant else 2 * self.intervals
+
+    def count(self, bins: Bins, sums: Tensor, y: Tensor, p: Tensor, weight: Tensor) -> Tensor:
+        """Adds the weight of both labels to the interval of p."""
+        interval = tf.minimum(self.find.place(p) // 2, self.intervals - 1)
+        return bins.add(sums, interval, weight - weight * y, weight * y)
+
+    def count_ends(self, bins: Bins, sums: Tensor, y: Tensor, p: Tensor, weight: Tensor, hard: bool) -> Tensor:
+        """Adds the weight at both ends of the interval of p; hard labels choose a bin, soft ones take part in two."""
         interval = self.find.interval(p)
-        return interval, self.find.distances(p, interval)
+        ends = [weight * distance for distance in self.find.distances(p, interval)]
+        if hard:
+            return bins.add(sums, interval + self.intervals * tf.cast(y, tf.int32), *ends)
+        sums = bins.add(sums, interval, *((1 - y) * x for x in ends))
+        return bins.add(sums, interval + self.intervals, *(y * x for x in ends))
 
     def cells(self, masses: Tensor) -> Tensor:
-        """From weights by class, label and interval to (4, thresholds, classes)."""
-        return _cells(masses[0] if self.constant else _on_edges(self.find.normalized(masses)), self.values)
+        """From two weights by class and bin to (4, thresholds, classes)."""
+        by_label = tf.unstack(masses) if self.constant else _on_edges(self.find.normalized(masses))
+        return _cells(by_label, self.values)
 
 
-def _by_label(columns: list[Tensor], interval: Tensor, y: Tensor, hard: Tensor, intervals: int) -> Tensor:
-    """Sums each column by class, label and interval; hard labels choose a bin, soft ones take part in two."""
-    return tf.cond(
-        hard,
-        lambda: _scatter(columns, interval + intervals * tf.cast(y, tf.int32), 2 * intervals),
-        lambda: tf.concat([_scatter([x * label for x in columns], interval, intervals) for label in (1 - y, y)], 2),
-    )
+def _count_at_once(table: _Table, bins: Bins, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Both labels in one bin; the other functions of a batch want to know whether labels are hard."""
+
+    def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
+        weight = or_nan(tf.ones_like(p) if w is None else w, y, p, w)
+        y, p, _ = cleaned(y, p, w)
+        return [table.count(bins, state[0], y, p, weight)]
+
+    y, _, _ = cleaned(*batch)
+    return fold(step, [bins.empty()], bins.block(room()), *batch)[0], tf.reduce_all(_is_hard(y))
 
 
-def _scatter(columns: list[Tensor], bins: Tensor, size: int) -> Tensor:
-    """Sums each column by bin and class, in lanes, to float64 of shape (columns, classes, size)."""
-    classes = tf.shape(bins)[1]
-    lanes = tf.maximum(_SCATTER_LANES // classes, 1)
-    lane = tf.range(tf.shape(bins)[0])[:, None] % lanes
-    index = bins + size * (tf.range(classes) + classes * lane)
-    flat = [tf.math.unsorted_segment_sum(x, index, size * classes * lanes) for x in columns]
-    return tf.stack([sum_in_float64(tf.reshape(x, [lanes, classes, size])) for x in flat])
+def _count_by_guess(table: _Table, bins: Bins, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Takes labels for hard if the first are; one that is not gives NaN, as all that cannot be right, and a second try.
+
+    To look at all labels first would be one more pass, and to decide block by block one more copy of each.
+    """
+
+    def sums(hard: bool) -> Tensor:
+        def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
+            weight = or_nan(tf.ones_like(p) if w is None else w, y, p, w)
+            y, p, _ = cleaned(y, p, w)
+            weight = tf.where(_is_hard(y), weight, np.float32(np.nan)) if hard else weight
+            return [table.count_ends(bins, state[0], y, p, weight, hard)]
+
+        return fold(step, [bins.empty()], bins.block(room()), *batch)[0]
+
+    first, _, _ = cleaned(*rows(batch, 0, tf.minimum(tf.shape(batch.y)[0], _FIRST)))
+    guess = tf.reduce_all(_is_hard(first))
+    found = tf.cond(guess, lambda: sums(hard=True), bins.empty)
+    hard = guess & ~tf.reduce_any(bins.is_nan(found))
+    return tf.cond(hard, lambda: found, lambda: sums(hard=False)), hard
 
 
-def _on_edges(masses: Tensor) -> Tensor:
+def _is_hard(y: Tensor) -> Tensor:
+    return (y == 0) | (y == 1)
+
+
+def _on_edges(masses: Tensor) -> list[Tensor]:
     """Weight at both ends of each interval, (2, classes, label x interval), to that on each edge: h is continuous."""
     left, right = (tf.split(x, 2, 1) for x in tf.unstack(masses))
-    return tf.concat([tf.pad(a, [[0, 0], [0, 1]]) + tf.pad(b, [[0, 0], [1, 0]]) for a, b in zip(left, right)], 1)
+    return [tf.pad(a, [[0, 0], [0, 1]]) + tf.pad(b, [[0, 0], [1, 0]]) for a, b in zip(left, right)]
 
 
-def _cells(masses: Tensor, values: np.ndarray) -> Tensor:
-    """Weight by class and place, negatives before positives, and h at the places, to (4, thresholds, classes)."""
+def _cells(masses: list[Tensor], values: np.ndarray) -> Tensor:
+    """Weight by class and place, of negatives and of positives, and h at the places, to (4, thresholds, classes)."""
     both = np.concatenate([values, 1 - values])  # not a difference of sums, which would leave a rest where h is 1
-    (fp, tn), (tp, fn) = (tf.split(both @ tf.transpose(x), 2) for x in tf.split(masses, 2, 1))
+    (fp, tn), (tp, fn) = (tf.split(both @ tf.transpose(x), 2) for x in masses)
     return tf.stack([tp, fp, fn, tn])

@@ -15,7 +15,8 @@ import tensorflow as tf
 from keras_softsets._backend import Tensor
 
 _BLOCK = 2**13  # elements whose bins are counted at a time: 32 KB for each array
-_SLICES = 8
+_SLICES = 4
+_LONGEST_SUM = 2**9  # numbers that are added up in float32
 _GPU_BLOCK = 2**16  # a GPU waits at the start of each block; still larger ones would lose digits in float32 sums
 
 
@@ -46,7 +47,8 @@ def map_blocks(function: Callable[..., Tensor], most: int, *arrays: Tensor | Non
 def _blocks(x: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
     """The number of blocks, the samples in each (at most `most` elements, times 1 to 2), and the samples left over."""
     samples, classes = tf.unstack(tf.shape(x))
-    count = tf.maximum(samples * classes // most, 1)  # a batch that fits is one block, and XLA removes the loop
+    # A batch that fits is one block, and XLA removes the loop; a block has at least one sample.
+    count = tf.maximum(tf.minimum(samples * classes // most, samples), 1)
     return count, samples // count, samples % count
 
 
@@ -71,11 +73,25 @@ def sum_in_float64(x: Tensor, axis: int = 0) -> Tensor:
 
 
 def sum_samples(x: Tensor) -> Tensor:
-    """Adds up a few slices of samples elementwise, which compiles to one fast loop, and the result in float64."""
+    """Sums over samples, to (classes,).
+
+    XLA computes neighbours side by side in an addition of slices, but not in a reduction that an elementwise function
+    is fused into; so a few slices are added up first, and the reduction, of rows that are long for any number of
+    classes, has little left to do.
+    """
     samples, classes = tf.unstack(tf.shape(x))
     size = samples // _SLICES
-    slices = tf.reshape(x[: _SLICES * size], [_SLICES, size, classes])
-    return sum_in_float64(tf.reduce_sum(slices, 0)) + sum_in_float64(x[_SLICES * size :])
+    first, second, third, fourth = (x[k * size : (k + 1) * size] for k in range(_SLICES))
+    return _sum_in_rows((first + second) + (third + fourth), size, classes) + sum_in_float64(x[_SLICES * size :])
+
+
+def _sum_in_rows(x: Tensor, samples: Tensor, classes: Tensor) -> Tensor:
+    """Sums rows of several samples each in float32, and the long row that is left in float64."""
+    lanes = tf.maximum((samples + _LONGEST_SUM - 1) // _LONGEST_SUM, 1)
+    count = samples // lanes
+    rows = tf.reshape(x[: count * lanes], [count, lanes * classes])
+    together = tf.reshape(tf.reduce_sum(rows, 0), [lanes, classes])
+    return sum_in_float64(together) + sum_in_float64(x[count * lanes :])
 
 
 def gradients(function: Callable[..., Tensor], x: list[Tensor], upstream: Tensor | None = None) -> list[Tensor]:

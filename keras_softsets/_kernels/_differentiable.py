@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from keras_softsets._backend import Tensor
 from keras_softsets._kernels._sizes import is_known, padded
-from keras_softsets._kernels._values import nan_if_invalid
+from keras_softsets._kernels._values import nan_in_all
 
 # The number of samples that count, a pull, whether labels are hard, and a vector of the gradient's shape.
 _SPECS: tuple[Any, ...] = (([], tf.int32), ([2, None, None],), ([], tf.bool), ([None, None],))
@@ -30,7 +30,7 @@ class Algorithm(NamedTuple):
     A pull has the shape (label, thresholds, classes): what a loss gains if h of a negative, or of a positive, rises.
     """
 
-    sums: Callable[[Batch], tuple[Tensor, Tensor]]  # cells, and whether labels are only 0 and 1
+    sums: Callable[[Batch], tuple[Tensor, Tensor]]  # cells as `nan_in_all` needs them, and whether labels are 0 and 1
     slopes: Callable[[Batch, Tensor, Tensor], Tensor]  # (batch, labels are hard, pull) to the gradient in p
     second: Callable[[Batch, Tensor, Tensor], tuple[Tensor, Tensor]]  # (batch, pull, v) to gradients in pull and in p
 
@@ -51,7 +51,7 @@ class Kernel:
             # A batch of another size is an error here, where no optimizer removes it.
             batch = batch._replace(y=tf.reshape(batch.y, tf.shape(batch.p)))
             totals, hard = algorithm.sums(batch)
-            return totals + nan_if_invalid(*batch), hard  # in all cells of a class, so that no score overlooks it
+            return nan_in_all(totals), hard
 
         def sums_of_first(count: Tensor, *arrays: Tensor) -> tuple[Tensor, Tensor]:
             """Sums of the first samples, unless there are weights, which are 0 for the others."""

@@ -11,7 +11,7 @@ import tensorflow as tf
 from keras_softsets._backend import Tensor
 from keras_softsets._kernels._blocks import a_gpu_is_visible, fold, gradients, map_blocks, room, sum_samples
 from keras_softsets._kernels._differentiable import Algorithm, Batch
-from keras_softsets._kernels._values import cleaned
+from keras_softsets._kernels._values import cleaned, or_nan
 from keras_softsets.heaviside import Heaviside
 
 _LONGEST_SUM = 2**11  # products that are added up in float32
@@ -99,11 +99,12 @@ def _inside(thresholds: np.ndarray) -> np.ndarray:
 def _memberships(
     heaviside: Heaviside, at: float | np.ndarray, y: Tensor, p: Tensor, w: Tensor | None
 ) -> Sequence[Tensor]:
+    given = y, p, w
     y, p, w = cleaned(y, p, w)
     h = heaviside(p, at)
     labels = [y, 1 - y] if w is None else [w * y, w - w * y]
     tp, fp = (label * h for label in labels)
-    return [tp, fp, labels[0] - tp, labels[1] - fp]
+    return [or_nan(tp, *given), fp, labels[0] - tp, labels[1] - fp]
 
 
 def _sum_products(
@@ -114,9 +115,11 @@ def _sum_products(
     dtype = tf.float64 if a_gpu_is_visible() else tf.float32
 
     def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
+        given = y, p, w
         y, p, w = cleaned(y, p, w)
         inside = tf.cast(h(p), dtype)
-        labels = [tf.cast(label if w is None else w * label, dtype) for label in (y, 1 - y)]
+        positive, negative = (y, 1 - y) if w is None else (w * y, w - w * y)
+        labels = [tf.cast(label, dtype) for label in (or_nan(positive, *given), negative)]
         cells = [tf.einsum("tnc,nc->tc", x, label) for x in (inside, 1 - inside) for label in labels]
         return [state[0] + tf.cast(tf.stack(cells), tf.float64)]
 

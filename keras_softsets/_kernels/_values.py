@@ -1,7 +1,8 @@
 """The rules of `_samples.counted` about values, in a form that costs a kernel less.
 
 There every number that cannot be right becomes NaN where it is. XLA on CPUs computes each sum in a loop of its own, so
-four cells would check everything four times; here one more sum checks once, and the cells see clean numbers.
+four cells would check everything four times. Here they see clean numbers; only one of them checks, in passing, and
+its NaN is spread to the others when the sums are known.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import numpy as np
 import tensorflow as tf
 
 from keras_softsets._backend import Tensor
-from keras_softsets._kernels._blocks import sum_samples
 from keras_softsets._samples import MARGIN
 
 
@@ -20,9 +20,15 @@ def cleaned(y: Tensor, p: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor, Ten
     return y, tf.minimum(tf.where(p > 0, p, 0.0), 1.0), w  # `p > 0` does not hold for NaN
 
 
-def nan_if_invalid(y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
-    """Returns for each class 0 in float64, or NaN if anything that counts cannot be right, (classes,)."""
+def or_nan(x: Tensor, y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
+    """Returns `x`, with NaN where anything that counts cannot be right."""
     valid = (y >= 0) & (y <= 1) & (p >= -MARGIN) & (p <= 1 + MARGIN)
     if w is not None:
         valid = (valid & (w > 0) & (w < np.inf)) | tf.equal(w, 0.0)
-    return sum_samples(tf.where(valid, 0.0, np.float32(np.nan)))
+    return tf.where(valid, x, np.float32(np.nan))
+
+
+def nan_in_all(cells: Tensor) -> Tensor:
+    """Spreads a NaN in tp or fp of the first threshold to all cells of its class, so that no score overlooks it."""
+    invalid = tf.math.is_nan(cells[0, 0] + cells[1, 0])
+    return tf.where(invalid, tf.constant(np.nan, tf.float64), cells)

@@ -68,6 +68,9 @@ class Argmax(Decision):
         return ops.argmax(log_p + np.asarray(self.offsets), axis=-1)
 
     def _shares(self, samples: Samples) -> Tensor:
+        if not samples.logits and self.temperature == 1 and self.offsets is None:
+            p = samples.at_least(_SMALLEST)
+            return p / ops.sum(p, axis=-1, keepdims=True)  # the same without logarithms and exponentials
         log_p = samples.log_probability(_SMALLEST)
         log_p = log_p if self.offsets is None else log_p + ops.cast(np.asarray(self.offsets), log_p.dtype)
         # The largest is 0 before the division, after which large logits would be infinite.
