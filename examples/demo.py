@@ -16,7 +16,7 @@ import json
 from pathlib import Path
 
 SEEDS = 5
-# Chosen on validation data alone, before anything was seen of the test data, and the same for all losses.
+# Chosen on validation data alone, before the first full run, and the same for all losses.
 UNITS, LEARNING_RATE, BATCHES, EPOCHS = (128, 64), 0.003, 4, 100
 
 
