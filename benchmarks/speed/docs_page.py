@@ -11,6 +11,8 @@ from benchmarks.speed.losses import BASE
 from benchmarks.speed.pages import spread
 from benchmarks.speed.peers import AP_PERF, TORCH_BTG
 from benchmarks.speed.results import FOLDER, Results, read
+from benchmarks.speed.shapes import report
+from benchmarks.speed.shapes.run import PARTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 TEXT = Path(__file__).with_name("docs_text.md")
@@ -41,13 +43,29 @@ def lacking(folder: Path = FOLDER) -> list[str]:
     results = read("loss_speed", folder)
     peers = results["speed"].get(plan.PEERS.title, {})
     names = [peer.name for peer in (TORCH_BTG, AP_PERF) if peer.name not in peers]
-    return names + ["memory"] * (None in results["memory"].get(_PLAIN, {None: None}).values())
+    known = read("shape_speed", folder) if (folder / "shape_speed.json").exists() else {}
+    parts = [part for part in PARTS if part not in known]
+    return names + ["memory"] * (None in results["memory"].get(_PLAIN, {None: None}).values()) + parts
 
 
 def render(folder: Path = FOLDER) -> str:
     """Returns the page."""
     loss, fit = (read(name, folder) for name in ("loss_speed", "fit_speed"))
-    return TEXT.read_text().format_map(_made_facts(loss) | loss_facts(loss) | _fit_facts(fit))
+    shape = shape_facts(read("shape_speed", folder), folder)
+    return TEXT.read_text().format_map(_made_facts(loss) | loss_facts(loss) | _fit_facts(fit) | shape)
+
+
+def shape_facts(results: Results, folder: Path) -> dict[str, str]:
+    """Returns the tables of other shapes, and those of a GPU if somebody measured on one."""
+    gpu = folder / "shape_speed_gpu.json"
+    growth = [f"With {number}:\n\n{report.growth(number, found)}" for number, found in results["growth"].items()]
+    return {
+        "shape_goals": report.goals(results),
+        "new_sizes": report.new_sizes(results["sizes"]),
+        "shared_metrics": report.shared(results["metrics"]),
+        "growth_tables": "\n\n".join(growth),
+        "gpu": report.goals(read(gpu.stem, folder)) if gpu.exists() else "(No table yet.)",
+    }
 
 
 def loss_facts(results: Results) -> dict[str, str]:

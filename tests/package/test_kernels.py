@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from keras_softsets import _kernels
-from keras_softsets._kernels import _binned, _blocks, _direct
+from keras_softsets._kernels import _binned, _bins, _blocks, _direct
 from keras_softsets._samples import Samples
 from keras_softsets.heaviside import Heaviside, LinearHeaviside, SigmoidHeaviside, StepHeaviside, TabulatedHeaviside
 from keras_softsets.losses import SoftF1
@@ -330,3 +330,18 @@ def test_many_configurations_are_not_taken_for_retracing(monkeypatch):
     for k in range(8):
         SoftF1(threshold=0.311 + k / 1000)([0, 1, 1], [0.3, 0.4, 0.9])
     assert not warnings
+
+
+@pytest.mark.parametrize("name", ["linear, 9", "step, 9", "tabulated"])
+def test_exact_with_the_separate_sums_of_a_gpu(name, monkeypatch):
+    monkeypatch.setattr(_bins, "a_gpu_is_visible", lambda: True)
+    heaviside, thresholds = ALL[name]
+    thresholds = (*thresholds, 0.55)  # a configuration of its own: kernels are kept
+    for soft in (False, True):
+        check(heaviside, thresholds, *batch(BLOCKS, 3, soft, weighted=True))
+
+
+def test_one_soft_label_after_many_hard_ones():
+    y, p, w = batch(BLOCKS, weighted=True)
+    y[-1] = 0.3  # found out only when all have been taken for hard
+    check(*ALL["linear, 9"], y, p, w)

@@ -1,5 +1,9 @@
 """Batches padded to a few sizes: the same numbers as without, and few sizes indeed."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -18,6 +22,7 @@ LOSSES = {
     "logits": SoftF1(threshold=NINE, from_logits=True),
 }
 SIZES = (12, 300, 1025)
+SCRIPT = Path(__file__).parents[1] / "scripts" / "replicas_padded.py"
 
 
 def value_and_gradient(loss, y, p, w):
@@ -114,3 +119,39 @@ def test_a_metric_compiles_no_gradient(threshold):
     thresholds = metric.evaluation.decision.thresholds
     kernel = _kernels.cells_kernel(LinearHeaviside(0.123), thresholds, False)
     assert kernel.slopes.experimental_get_tracing_count() == 0
+
+
+def test_200_random_sizes_meet_few_programs(monkeypatch):
+    """Every pair of a function and a shape is one program that XLA compiles; here nothing is compiled at all."""
+    kernel, programs = _kernels.cells_kernel(LinearHeaviside(), (0.22, 0.44, 0.66), False), set()
+    zero = tf.zeros([4, 3, 1], tf.float64)
+    monkeypatch.setattr(
+        kernel, "sums_of_first", lambda _, *x: (programs.add(("sums", x[1].shape[0])), (zero, tf.constant(True)))[1]
+    )
+    monkeypatch.setattr(
+        kernel, "slopes", lambda *args: (programs.add(("slopes", args[-1].shape[0])), tf.zeros_like(args[-1]))[1]
+    )
+    for n in np.random.default_rng(0).choice(np.arange(1, 100_000), 200, replace=False):
+        value_and_gradient(SoftF1(threshold=(0.22, 0.44, 0.66)), tf.ones((n, 1)), tf.fill((n, 1), 0.5), None)
+    assert 2 < len(programs) <= 24
+
+
+def test_masks_and_logits_inside_a_compiled_step():
+    y, p = (tf.convert_to_tensor(x) for x in batch(300)[:2])
+    keep, loss = np.arange(300) % 3 > 0, LOSSES["logits"]
+    logits = tf.math.log(p + 1e-3)
+
+    @tf.function(jit_compile=True, input_signature=[tf.TensorSpec([None, 3], x.dtype) for x in (y, logits)])
+    def masked(y, logits):
+        logits._keras_mask = tf.range(tf.shape(logits)[0]) % 3 > 0
+        return loss(y, logits)
+
+    np.testing.assert_allclose(masked(y, logits), loss(y[keep], logits[keep]), rtol=1e-6)
+
+
+def test_padding_under_replicas_equals_the_global_batch():
+    """Replicas of 300 and 157 samples, each padded for itself, in a process that has two devices."""
+    out = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, timeout=600, check=True).stdout
+    difference, scale = map(float, out.split()[-2:])
+    assert scale > 0
+    assert difference <= 5e-7 * scale

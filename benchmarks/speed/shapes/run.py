@@ -30,7 +30,7 @@ def run(seconds: float, quick: bool, parts: Sequence[str], before: Results, save
     measure: dict[str, Callable[[], Results]] = {
         "steps": lambda: steps(plan.QUICK if quick else plan.GOALS, rounds),
         "sizes": lambda: sizes.run(5 if quick else 200),
-        "first epoch": lambda: first_epoch.run(2 if quick else 5),
+        "first epoch": lambda: first_epoch.run(2 if quick else max(2, min(5, round(seconds / 4)))),
         "metrics": lambda: metrics.run(1000 if quick else 50_000, rounds),
         "growth": lambda: growth.run(rounds, quick),
     }
