@@ -1,0 +1,51 @@
+"""Puts the tables of the studies into the pages that speak of them.
+
+    python -m benchmarks.docs_tables        # after a study has run; the tests fail where a page is not up to date
+
+A page says where a table goes: `<!-- table: operating linear -->`, the table, and `<!-- end of table -->`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.classes import plan, records
+from benchmarks.classes import report as of_classes
+from benchmarks.operating import report as of_operating
+from benchmarks.operating import small_batches
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+_MARKED = re.compile(r"(?<=<!-- table: )([\w ]+)( -->\n)(.*?)(?=<!-- end of table -->)", re.DOTALL)
+
+
+def _classes(name: str) -> str:
+    return of_classes.table(plan.STUDIES[name], records.read(RESULTS / "classes" / f"{name}.csv"))
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "operating linear": lambda: of_operating.table(RESULTS / "operating", "linear"),
+    "operating mlp": lambda: of_operating.table(RESULTS / "operating", "mlp"),
+    "small batches": lambda: small_batches.table(RESULTS / "operating" / "small_batches"),
+    "classes wine_quality": lambda: _classes("wine_quality"),
+    "classes letter": lambda: _classes("letter"),
+}
+
+
+def filled(page: str) -> str:
+    """Returns the text of a page with its tables as the results on disk have them."""
+    return _MARKED.sub(lambda found: f"{found[1]}{found[2]}{TABLES[found[1]]()}\n", page)
+
+
+def pages() -> list[Path]:
+    """Returns the pages that have such tables."""
+    every = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [page for page in every if "<!-- table: " in page.read_text()]
+
+
+if __name__ == "__main__":
+    for path in pages():
+        path.write_text(filled(path.read_text()))
+        print(path.relative_to(ROOT))

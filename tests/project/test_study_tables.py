@@ -1,0 +1,20 @@
+"""The tables of the studies in the docs are those of the results on disk."""
+
+import pytest
+
+from benchmarks import docs_tables
+
+
+@pytest.mark.parametrize("page", docs_tables.pages(), ids=lambda page: page.name)
+def test_tables_are_those_of_the_results(page):
+    text = page.read_text()
+    assert docs_tables.filled(text) == text, "run python -m benchmarks.docs_tables"
+
+
+def test_a_stale_table_is_replaced():
+    stale = "before\n\n<!-- table: operating linear -->\n| stale |\n<!-- end of table -->\n\nafter\n"
+    (page,) = {docs_tables.filled(stale), docs_tables.filled(docs_tables.filled(stale))}
+    assert "stale" not in page
+    assert "| ICO, published | 23.0 |" in page
+    assert page.startswith("before\n\n<!-- table: operating linear -->\n| PR area")
+    assert page.endswith("|\n<!-- end of table -->\n\nafter\n")
