@@ -12,6 +12,9 @@ from keras_softsets.callbacks import WindowedEarlyStopping as WindowedEarlyStopp
 from keras_softsets.confusion import ConfusionMatrix as ConfusionMatrix
 from keras_softsets.confusion import confusion_matrix as confusion_matrix
 from keras_softsets.decisions import Argmax as Argmax
+from keras_softsets.decisions import AtPrecision as AtPrecision
+from keras_softsets.decisions import AtRecall as AtRecall
+from keras_softsets.decisions import AtSpecificity as AtSpecificity
 from keras_softsets.decisions import PerClass as PerClass
 from keras_softsets.evaluation import evaluate as evaluate
 from keras_softsets.export import export_classifier as export_classifier
@@ -42,9 +45,6 @@ from keras_softsets.losses import SoftSpecificityAtSensitivity as SoftSpecificit
 from keras_softsets.losses import SoftTversky as SoftTversky
 from keras_softsets.multiclass import MulticlassMatrix as MulticlassMatrix
 from keras_softsets.multiclass import multiclass_confusion_matrix as multiclass_confusion_matrix
-from keras_softsets.operating_points import AtPrecision as AtPrecision
-from keras_softsets.operating_points import AtRecall as AtRecall
-from keras_softsets.operating_points import AtSpecificity as AtSpecificity
 from keras_softsets.scores import score as score
 from keras_softsets.testing import check_score as check_score
 from keras_softsets.thresholds import tune_threshold as tune_threshold

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import keras
 
+from keras_softsets.decisions import AtRate
 from keras_softsets.evaluation import signature_of
-from keras_softsets.operating_points import AtRate
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict
@@ -40,17 +40,30 @@ if TYPE_CHECKING:
 Class = TypeVar("Class", bound=type)
 
 
-class AtRateArguments:
-    """What losses and metrics at operating points share: a rate as the first argument, from which `threshold` follows.
+class NamedScore:
+    """What losses and metrics share whose score is given by their class.
 
     Attributes:
         score_name: The score.
+    """
+
+    score_name: ClassVar[str]
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor, from which Keras rebuilds the loss or metric."""
+        general: Any = super()
+        return {name: value for name, value in general.get_config().items() if name != "score"}
+
+
+class AtRateArguments(NamedScore):
+    """What losses and metrics at operating points share: a rate as the first argument, from which `threshold` follows.
+
+    Attributes:
         rate_name: Name of the first argument.
         decision: What it is the argument of.
         hidden_options: Arguments of the general class that these do not take.
     """
 
-    score_name: ClassVar[str]
     rate_name: ClassVar[str]
     decision: ClassVar[type[AtRate]]
     hidden_options: ClassVar[tuple[str, ...]] = ("threshold",)
@@ -67,8 +80,7 @@ class AtRateArguments:
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor, from which Keras rebuilds the loss or metric."""
-        general: Any = super()
-        config = {name: value for name, value in general.get_config().items() if name not in ("score", "threshold")}
+        config = {name: value for name, value in super().get_config().items() if name != "threshold"}
         rates = self.evaluation.decision.rates  # type: ignore[attr-defined]  # of the loss or metric
         return {self.rate_name: rates[0] if len(rates) == 1 else list(rates), **config}
 

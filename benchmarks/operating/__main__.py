@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> None:
             rows = report.read(path)
             if seed not in [row["split"] for row in rows]:
                 size = None if batch == "full" else int(batch)
-                rows.append(run_trial(split, method, model, size, seed, options.steps))
+                rows.append(run_trial(split, METHODS[method](split.train.y), model, size, seed, options.steps))
                 report.write(path, rows)
                 print(name, model, batch, method, rows[-1], flush=True)
     print(report.table(options.results))

@@ -42,12 +42,10 @@ def table(folder: Path) -> str:
         "| data | model | batch | row | splits | PR area over recall 0.95 to 1, % | minus cross-entropy | published |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for path in sorted(folder.glob("*/*.csv")):
+    for path in sorted(path for name in PUBLISHED for path in folder.glob(f"{name}/*.csv")):
         model, batch, row = path.stem.split("-")
-        scores, base = _by_split(path), _by_split(path.with_name(f"{model}-{batch}-cross_entropy.csv"))
-        paired = np.array([score - base[split] for split, score in scores.items() if split in base])
-        error = f" ± {paired.std(ddof=1) / np.sqrt(len(paired)):.2f}" if len(paired) > 1 else ""
-        difference = "" if row == "cross_entropy" or not len(paired) else f"{paired.mean():+.2f}{error}"
+        scores, base = by_split(path), by_split(path.with_name(f"{model}-{batch}-cross_entropy.csv"))
+        difference = "" if row == "cross_entropy" else paired_difference(scores, base)
         known = PUBLISHED.get(path.parent.name, {}) if (model, batch) == ("linear", "full") else {}
         beside = f"{known['cross_entropy']}" if known and row == "cross_entropy" else ""
         if known and row == "precision_at_recall":
@@ -59,5 +57,13 @@ def table(folder: Path) -> str:
     return "\n".join(lines)
 
 
-def _by_split(path: Path) -> dict[float, float]:
+def paired_difference(values: dict[float, float], base: dict[float, float]) -> str:
+    """Returns the mean of the differences on the splits that both have, and its standard error."""
+    paired = np.array([value - base[split] for split, value in values.items() if split in base])
+    error = f" ± {paired.std(ddof=1) / np.sqrt(len(paired)):.2f}" if len(paired) > 1 else ""
+    return f"{paired.mean():+.2f}{error}" if len(paired) else ""
+
+
+def by_split(path: Path) -> dict[float, float]:
+    """Returns the test score of each split."""
     return {row["split"]: row["test"] for row in read(path)}

@@ -4,7 +4,7 @@ A batch of 128 has five positives of the most frequent letter, so its own thresh
 them: noise. The moving estimate is an exponential average of the logits of the batches' thresholds, over about
 `1 / (1 - MEMORY)` of them; cells and gradients are taken there. Protocol, splits and score are those of the benchmark.
 
-    python -m benchmarks.operating.small_batches --raw-dir FOLDER --splits 5
+    python -m benchmarks.operating.small_batches --raw-dir FOLDER       # resumes
 
 What it decides: a moving estimate becomes an option of the losses only if it is above the batch's own threshold by
 more than two paired standard errors at 128 without being below it at 512.
@@ -13,20 +13,24 @@ more than two paired standard errors at 128 without being below it at 512.
 from __future__ import annotations
 
 import argparse
+import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from benchmarks.operating import data
-from benchmarks.operating.methods import METHODS, RECALLS, Loss
-from benchmarks.operating.training import area, train
-from keras_softsets import AtRecall, LinearHeaviside, SoftPrecisionAtRecall, _constrained, scores
+from benchmarks import markdown
+from benchmarks.operating import data, methods, report
+from benchmarks.operating.methods import RECALLS, Loss
+from benchmarks.operating.training import STEPS, run_trial
+from keras_softsets import AtRecall, LinearHeaviside, _operating, scores
 from keras_softsets._inputs import as_samples
-from keras_softsets.operating_points import Boundary
+from keras_softsets.decisions._at_rate import Boundary
 
-MEMORY = 0.95
+MEMORY, SPLITS = 0.95, 5
+FOLDER = Path(__file__).parents[1] / "results" / "operating" / "small_batches"
 
 
 class MovingAtRecall(AtRecall):
@@ -54,39 +58,53 @@ def moving(labels: np.ndarray) -> Loss:
 
     def loss(y: Any, p: Any) -> Any:
         samples = as_samples(y, p)
-        totals = _constrained.soft_totals(samples, decision, LinearHeaviside(), samples)
-        value = _constrained.soft_value(scores.precision, ops.cast(totals, "float32"), decision, "macro", 0.0)
+        totals = _operating.soft_totals(samples, decision, LinearHeaviside(), samples)
+        value = _operating.soft_value(scores.precision, ops.cast(totals, "float32"), decision, "macro", 0.0)
         return 1 - value
 
     return loss
 
 
-ROWS = {
-    "own threshold": lambda labels: SoftPrecisionAtRecall(RECALLS),
-    "moving threshold": moving,
-    "balanced cross-entropy": METHODS["balanced_cross_entropy"],
+METHODS = {
+    "own_threshold": methods.precision_at_recall,
+    "moving_threshold": moving,
+    "balanced_cross_entropy": methods.balanced_cross_entropy,
 }
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Prints the score of every row and batch size, split by split, and the means."""
+    """Trains what is not on disk yet, split by split, and prints the table."""
     parser = argparse.ArgumentParser("python -m benchmarks.operating.small_batches", description=__doc__)
-    parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--splits", type=int, default=SPLITS)
+    parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--batch", type=int, nargs="+", default=[128, 512])
     parser.add_argument("--raw-dir", help="folder with the raw data files; without it, they are downloaded")
+    parser.add_argument("--results", type=Path, default=FOLDER, help="folder of the CSV files")
     options = parser.parse_args(arguments)
-    found: dict[tuple[int, str], list[float]] = {}
     for seed in range(options.splits):
         split = data.load("letter", seed, options.raw_dir)
-        for batch in options.batch:
-            for name, make in ROWS.items():
-                steps = train(split.train, make(split.train.y), "linear", batch, seed, options.steps)
-                tried = [(area(network, split.validation), area(network, split.test)) for _, network in steps]
-                found.setdefault((batch, name), []).append(max(tried)[1])
-                print(f"split {seed}, batch {batch}, {name}: {found[batch, name][-1]:.2f}", flush=True)
-    for (batch, name), values in found.items():
-        print(f"batch {batch:4}  {name:24} {np.mean(values):.2f}")
+        for batch, name in itertools.product(options.batch, METHODS):
+            path = options.results / f"linear-{batch}-{name}.csv"
+            rows = report.read(path)
+            if seed not in [row["split"] for row in rows]:
+                loss = METHODS[name](split.train.y)
+                rows.append(run_trial(split, loss, "linear", batch, seed, options.steps))
+                report.write(path, rows)
+                print(batch, name, rows[-1], flush=True)
+    print(table(options.results))
+
+
+def table(folder: Path) -> str:
+    """Returns the mean of each row, and its paired difference from the batch's own threshold."""
+    rows = []
+    for path in sorted(folder.glob("*.csv"), key=lambda path: (int(path.stem.split("-")[1]), path.stem)):
+        _, batch, name = path.stem.split("-")
+        values, own = (report.by_split(file) for file in (path, path.with_name(f"linear-{batch}-own_threshold.csv")))
+        difference = "" if name == "own_threshold" else report.paired_difference(values, own)
+        rows.append(
+            [batch, name.replace("_", " "), str(len(values)), f"{np.mean(list(values.values())):.2f}", difference]
+        )
+    return markdown.table(["batch", "row", "splits", "PR area, %", "minus own threshold"], rows)
 
 
 if __name__ == "__main__":

@@ -9,18 +9,15 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks.operating.data import Part, Split
-from benchmarks.operating.methods import METHODS, Loss
+from benchmarks.operating.methods import Loss
 from keras_softsets import evaluate
 
 STEPS, EVERY, MIN_RECALL = 1500, 50, 0.95
 RATES = {"linear": 0.05, "mlp": 0.005}
 
 
-def run_trial(
-    split: Split, method: str, model: str, batch: int | None, seed: int, steps: int = STEPS
-) -> dict[str, Any]:
+def run_trial(split: Split, loss: Loss, model: str, batch: int | None, seed: int, steps: int = STEPS) -> dict[str, Any]:
     """Returns the scores, in %, of the best weights by validation data."""
-    loss = METHODS[method](split.train.y)
     best, tested, at = -1.0, 0.0, 0
     for step, network in train(split.train, loss, model, batch, seed, steps):
         score = area(network, split.validation)

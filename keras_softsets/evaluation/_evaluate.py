@@ -8,12 +8,12 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_softsets import _constrained
+from keras_softsets import _operating
 from keras_softsets._backend import Tensor
 from keras_softsets.confusion import ConfusionMatrix
+from keras_softsets.decisions import AtRate
 from keras_softsets.evaluation._evaluation import Evaluation, ScoreLike
 from keras_softsets.evaluation._signatures import spelled_out
-from keras_softsets.operating_points import AtRate
 
 
 @spelled_out
@@ -74,6 +74,6 @@ def _exact_values(evaluation: Evaluation, default: bool, *data: Tensor) -> list[
     if hard and isinstance(decision, AtRate):
         cells = ConfusionMatrix.from_stacked(evaluation.every_threshold(*data))
         settings = (decision, evaluation.average, evaluation.zero_division)
-        return [_constrained.best_value(score, cells, *settings) for score in evaluation.scores]
+        return [_operating.best_value(score, cells, *settings) for score in evaluation.scores]
     every = hard and default and evaluation.scores[0].curve and not evaluation.per_sample
     return evaluation.values((evaluation.every_threshold if every else evaluation.totals)(*data))

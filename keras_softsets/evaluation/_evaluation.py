@@ -9,7 +9,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_softsets import _constrained, decisions, scores
+from keras_softsets import _operating, decisions, scores
 from keras_softsets import heaviside as heavisides
 from keras_softsets._backend import Tensor, without_autograph
 from keras_softsets._checks import check_whole_number
@@ -17,10 +17,9 @@ from keras_softsets._inputs import Sets, as_samples, as_sets
 from keras_softsets._ranked import ranked
 from keras_softsets._samples import Samples, explain
 from keras_softsets.confusion import ConfusionMatrix, sum_cells, sum_cells_of_sets
-from keras_softsets.decisions import Argmax, DecisionLike, Thresholds
+from keras_softsets.decisions import Argmax, AtRate, DecisionLike, Thresholds
 from keras_softsets.heaviside import HeavisideLike
 from keras_softsets.multiclass import MulticlassMatrix, sum_counts
-from keras_softsets.operating_points import AtRate
 from keras_softsets.scores import Score
 
 ScoreLike = str | Score | Callable[[Any], Tensor]
@@ -115,13 +114,13 @@ class Evaluation:
 
         These are the cells of the batch, (4, thresholds, classes), or for scores of classes the counts, (classes,
         classes); with `per_sample` each score's weighted sum over sets and the weights' sum, (scores, 2, values); and
-        at an operating point those of `_constrained.totals`, for which `gather` finds the samples of all replicas.
+        at an operating point those of `_operating.totals`, for which `gather` finds the samples of all replicas.
         """
         data = self._data(y_true, y_pred, sample_weight)
         samples = data.samples if isinstance(data, Sets) else data
         self.decision.check(self.heaviside, samples.classes)
         if isinstance(self.decision, AtRate):
-            totals = _constrained.totals(samples, self.decision, self.heaviside, gather)
+            totals = _operating.totals(samples, self.decision, self.heaviside, gather)
         else:
             totals = self._totals_of_sets(data) if isinstance(data, Sets) else self._matrix(data)
         explain(samples, totals)
@@ -132,7 +131,7 @@ class Evaluation:
         """Returns the scores, averaged over thresholds and classes, and with `per_sample` over samples."""
         if isinstance(self.decision, AtRate):
             settings = (self.decision, self.average, self.zero_division)
-            return [_constrained.value(score, totals, self.heaviside, *settings) for score in self.scores]
+            return [_operating.value(score, totals, self.heaviside, *settings) for score in self.scores]
         if self.per_sample:
             sums, weights = totals[:, 0], totals[:, 1]
             return ops.unstack(sums / ops.where(ops.equal(weights, 0), 1.0, weights), len(self.scores))

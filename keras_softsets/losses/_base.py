@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import keras
 from keras import ops
 
 from keras_softsets import _replicas
-from keras_softsets._adapters import registered
+from keras_softsets._adapters import NamedScore, registered
 from keras_softsets._backend import Tensor, without_autograph
 from keras_softsets._samples import Samples
 from keras_softsets.evaluation import PAPER_THRESHOLDS, Evaluation, ScoreLike
@@ -128,14 +128,8 @@ def _of_all_replicas(samples: Samples) -> Samples:
     return samples._replace(label=label, prediction=prediction, weight=weight)
 
 
-class NamedLoss(SoftSetLoss):
+class NamedLoss(NamedScore, SoftSetLoss):
     """A `SoftSetLoss` whose score is given by its class; takes the same arguments otherwise."""
-
-    score_name: ClassVar[str]
 
     def __init__(self, **options: Unpack[LossOptions]) -> None:
         super().__init__(self.score_name, **options)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor, from which Keras rebuilds the loss."""
-        return {name: value for name, value in super().get_config().items() if name != "score"}

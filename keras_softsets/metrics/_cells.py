@@ -9,8 +9,8 @@ import keras
 
 from keras_softsets import _replicas
 from keras_softsets._backend import Tensor
+from keras_softsets.decisions import AtRate
 from keras_softsets.evaluation import Evaluation
-from keras_softsets.operating_points import AtRate
 
 
 class CellsMetric(keras.metrics.Metric):

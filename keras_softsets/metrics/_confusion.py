@@ -8,12 +8,11 @@ from keras import ops
 
 from keras_softsets._backend import Tensor
 from keras_softsets.confusion import ConfusionMatrix
-from keras_softsets.decisions import DecisionLike
+from keras_softsets.decisions import AtRate, DecisionLike
 from keras_softsets.evaluation import Evaluation
 from keras_softsets.heaviside import HeavisideLike
 from keras_softsets.metrics._cells import CellsMetric
 from keras_softsets.metrics._score import register
-from keras_softsets.operating_points import AtRate
 from keras_softsets.scores import Score
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from keras_softsets._adapters import AtRateArguments
+from keras_softsets.decisions import AtPrecision, AtRecall, AtSpecificity
 from keras_softsets.metrics._score import SoftSetMetric, register
-from keras_softsets.operating_points import AtPrecision, AtRecall, AtSpecificity
 
 
 class OperatingPointMetric(AtRateArguments, SoftSetMetric):

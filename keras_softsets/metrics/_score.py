@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from keras import ops
 
-from keras_softsets._adapters import registered
+from keras_softsets._adapters import NamedScore, registered
 from keras_softsets._backend import Tensor
-from keras_softsets._constrained import thresholds_of
-from keras_softsets.decisions import PerClass
+from keras_softsets._operating import thresholds_of
+from keras_softsets.decisions import AtRate, PerClass
 from keras_softsets.evaluation import Evaluation, ScoreLike
 from keras_softsets.metrics._cells import CellsMetric
-from keras_softsets.operating_points import AtRate
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -94,14 +93,8 @@ class SoftSetMetric(CellsMetric):
         return {**self.evaluation.score_config(), **super().get_config()}
 
 
-class NamedMetric(SoftSetMetric):
+class NamedMetric(NamedScore, SoftSetMetric):
     """A `SoftSetMetric` whose score is given by its class; takes the same arguments otherwise."""
-
-    score_name: ClassVar[str]
 
     def __init__(self, **options: Unpack[Options]) -> None:
         super().__init__(self.score_name, **options)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor, from which Keras rebuilds the metric."""
-        return {name: value for name, value in super().get_config().items() if name != "score"}

@@ -26,24 +26,19 @@ class CellsKit(Kit):
         self.p = np.clip(0.25 + 0.4 * self.y + random.uniform(-0.25, 0.25, 24), 0.01, 0.99).astype("float32")
         self.w = random.uniform(0.5, 2.0, 24).astype("float32")
 
-    def checks(self) -> dict[str, Check]:
-        """By what they check."""
+    def checks_of_values(self) -> dict[str, Check]:
+        """What the score gives."""
         return {
             "keeps the shape (thresholds, classes)": self.shape,
             "floating-point values, of float64 cells, too": self.floating,
             "perfect predictions beat constant ones": self.perfect,
             "better probabilities never lower the score": self.monotone,
             "cells add up to the class totals": self.conserved,
-            "finite on one class, one sample, no sample, saturated p, zero weights": self.finite,
-            "half precision": self.half_precision,
-            "eager, graph and XLA agree": self.modes,
-            "order of samples": self.order,
-            "weight 2 is two copies": self.copies,
-            "weight 0 is absence": self.absence,
-            "classes do not mix": self.classes,
-            "metric over batches is the score of all": self.batches,
-            "survives saving": self.saving,
         }
+
+    def checks_of_labels(self) -> dict[str, Check]:
+        """What does not matter about labels."""
+        return {"classes do not mix": self.classes}
 
     def shape(self) -> str | None:
         cells = confusion_matrix(self._classes(self.y), self._classes(self.p), threshold=THRESHOLDS)

@@ -27,24 +27,19 @@ class ClassesKit(Kit):
         self.p = (p / p.sum(1, keepdims=True)).astype("float32")
         self.w = random.uniform(0.5, 2.0, 24).astype("float32")
 
-    def checks(self) -> dict[str, Check]:
-        """By what they check."""
+    def checks_of_values(self) -> dict[str, Check]:
+        """What the score gives."""
         return {
             "gives a single number": self.shape,
             "floating-point values, of float64 counts, too": self.floating,
             "perfect predictions beat constant ones": self.perfect,
             "better logits never lower the score": self.monotone,
             "counts add up to the class totals": self.conserved,
-            "finite on one class, one sample, no sample, saturated p, zero weights": self.finite,
-            "half precision": self.half_precision,
-            "eager, graph and XLA agree": self.modes,
-            "order of samples": self.order,
-            "weight 2 is two copies": self.copies,
-            "weight 0 is absence": self.absence,
-            "class ids and one-hot labels agree": self.one_hot,
-            "metric over batches is the score of all": self.batches,
-            "survives saving": self.saving,
         }
+
+    def checks_of_labels(self) -> dict[str, Check]:
+        """What does not matter about labels."""
+        return {"class ids and one-hot labels agree": self.one_hot}
 
     def shape(self) -> str | None:
         shape = tuple(self.score(multiclass_confusion_matrix(self.y, self.p)).shape)

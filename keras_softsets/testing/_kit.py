@@ -40,6 +40,25 @@ class Kit:
 
     def checks(self) -> dict[str, Check]:
         """By what they check."""
+        return {
+            **self.checks_of_values(),
+            "finite on one class, one sample, no sample, saturated p, zero weights": self.finite,
+            "half precision": self.half_precision,
+            "eager, graph and XLA agree": self.modes,
+            "order of samples": self.order,
+            "weight 2 is two copies": self.copies,
+            "weight 0 is absence": self.absence,
+            **self.checks_of_labels(),
+            "metric over batches is the score of all": self.batches,
+            "survives saving": self.saving,
+        }
+
+    def checks_of_values(self) -> dict[str, Check]:
+        """What a score must give, for cells or for a c x c matrix."""
+        raise NotImplementedError
+
+    def checks_of_labels(self) -> dict[str, Check]:
+        """What must not matter about labels."""
         raise NotImplementedError
 
     def monotone(self) -> str | None:

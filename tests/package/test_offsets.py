@@ -9,7 +9,8 @@ import reference
 from class_cases import classes_batch
 from sklearn import metrics as sk
 
-from keras_softsets import Argmax, _offsets, evaluate, metrics, scores, tune_threshold
+from keras_softsets import Argmax, evaluate, metrics, scores, tune_threshold
+from keras_softsets.thresholds import _offsets
 
 SCORES = {
     "f1": {},

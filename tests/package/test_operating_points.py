@@ -1,7 +1,5 @@
 """Operating points in `evaluate`, metrics and the tuner: equal to brute force over all distinct probabilities."""
 
-import doctest
-
 import keras
 import numpy as np
 import pytest
@@ -14,15 +12,14 @@ from keras_softsets import (
     AtSpecificity,
     PerClass,
     TabulatedHeaviside,
-    _float_bins,
     confusion_matrix,
     decisions,
     evaluate,
     metrics,
-    operating_points,
     scores,
     tune_threshold,
 )
+from keras_softsets._operating import _float_bins
 
 AT = {"recall": AtRecall, "precision": AtPrecision, "specificity": AtSpecificity}
 ONE_THRESHOLD = [name for name in reference.SCORES if not scores.get(name).curve]
@@ -347,7 +344,3 @@ def test_bad_arguments_are_named():
     for metric in (metrics.F1(), metrics.PrecisionAtRecall(0.5)):
         with pytest.raises(ValueError, match=r"`threshold\(\)` must be called on a metric at an operating point"):
             metric.threshold()
-
-
-def test_examples_in_the_docstrings():
-    assert doctest.testmod(operating_points).failed == 0

@@ -3,12 +3,6 @@
 import sys
 
 import numpy as np
-import pytest
-
-import keras_softsets
-
-if not hasattr(keras_softsets, "BlendedLoss"):  # which is on its way
-    pytest.skip("keras_softsets.BlendedLoss does not exist", allow_module_level=True)
 
 from benchmarks.classes import __main__ as command
 from benchmarks.classes import data, plan, records, report

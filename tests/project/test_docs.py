@@ -69,6 +69,7 @@ def test_every_public_name_is_explained(name, value):
         "ConfusionMatrix",
         "MulticlassMatrix",
         "Decision",
+        "AtRate",
         "Thresholds",
         "OperatingPointMetric",
     )

@@ -17,13 +17,10 @@ import pytest
 import sklearn.metrics
 import tensorflow as tf
 
-import keras_softsets
 from keras_softsets import datasets, metrics
 
 ROOT = pathlib.Path(__file__).parents[2]
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
-if not hasattr(keras_softsets, "BlendedLoss"):  # which is on its way
-    SCRIPTS = [script for script in SCRIPTS if script.stem != "ordinal"]
 TIMEOUT = 900  # of a hanging script, not of a slow machine
 NUMBER = r"(-?\d+\.\d+)"
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from benchmarks import frog
 from benchmarks.paper.records.store import write_lines
-from benchmarks.recipes import evaluation, images, plan, unet
+from benchmarks.recipes import evaluation, plan, unet
 from benchmarks.recipes.report import claim, networks, page, tables
 from benchmarks.recipes.report.comparison import compare, of_differences
 from benchmarks.recipes.report.numbers import read
@@ -77,8 +78,8 @@ def test_the_page_has_what_there_is(folder):
     write(folder, "adult", "f1_bce_1", 16, f1_at_half=[0.4])
     write(folder, "creditcard_fraud", "accuracy", recall_at_half=[0.0, 0.5, 0.005])
     lines = [line(0, epoch=k, validation_f1=0.9 - abs(k - 3) / 10, f1_at_half=k / 10) for k in range(1, 9)]
-    write_lines(folder / images.path("small_cnn", "bce", 0), lines)
-    write_lines(folder / images.path("small_cnn", "bce", 1), lines[:5])  # not finished, so not counted
+    write_lines(folder / frog.path("small_cnn", "bce", 0), lines)
+    write_lines(folder / frog.path("small_cnn", "bce", 1), lines[:5])  # not finished, so not counted
     write_lines(folder / unet.path("bfloat16", "jaccard"), [{"trial": k, "stuck": k, "jaccard": 0.5} for k in (0, 1)])
     page.write(folder, folder / "docs" / "recipes.md")
     text = (folder / "docs" / "recipes.md").read_text()

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from paper_trials import two_trials
 
+from benchmarks import frog
 from benchmarks.paper.records.store import read_lines
 from benchmarks.recipes import __main__ as command
 from benchmarks.recipes import data, evaluation, images, plan, runner, unet
@@ -93,15 +94,14 @@ def without_seconds(path):
 
 @pytest.mark.parametrize("name", ["f1_bce_scheduled", "bce_oversampled"])
 def test_images_resumed_are_images_undisturbed(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(images, "EPOCHS", 3)
-    images.train("small_cnn", name, 1, frogs(), tmp_path / "whole")
-    killed = tmp_path / "killed" / images.path("small_cnn", name, 1)
+    two, three = (images.STUDY._replace(epochs=epochs) for epochs in (2, 3))
+    frog.train(three, "small_cnn", name, 1, frogs(), tmp_path / "whole")
+    killed = tmp_path / "killed" / frog.path("small_cnn", name, 1)
     with monkeypatch.context() as patch:
-        patch.setattr(images, "EPOCHS", 2)
         patch.setattr(type(killed), "unlink", lambda self, missing_ok=False: None)  # as if it had been killed here
-        images.train("small_cnn", name, 1, frogs(), tmp_path / "killed")
-    images.train("small_cnn", name, 1, frogs(), tmp_path / "killed")
-    want = without_seconds(tmp_path / "whole" / images.path("small_cnn", name, 1))
+        frog.train(two, "small_cnn", name, 1, frogs(), tmp_path / "killed")
+    frog.train(three, "small_cnn", name, 1, frogs(), tmp_path / "killed")
+    want = without_seconds(tmp_path / "whole" / frog.path("small_cnn", name, 1))
     assert without_seconds(killed) == want
     assert [line["epoch"] for line in want] == [1, 2, 3]
     assert sorted(path.suffix for path in (tmp_path / "killed").rglob("*.*")) == [".csv"]
@@ -109,9 +109,9 @@ def test_images_resumed_are_images_undisturbed(tmp_path, monkeypatch, name):
 
 def test_images_are_balanced_as_tables_are():
     (x, y), *_ = frogs()
-    _, labels, weights = images._balanced((x, y), "weighted", 0)
+    _, labels, weights = frog.balanced((x, y), "weighted", 0)
     assert (weights * labels).sum() == pytest.approx((weights * (1 - labels)).sum())
-    more, labels, _ = images._balanced((x, y), "oversampled", 0)
+    more, labels, _ = frog.balanced((x, y), "oversampled", 0)
     assert labels.mean() == 0.5
     np.testing.assert_array_equal(more[: len(x)], x)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import markdown
+from benchmarks import frog, markdown
 from benchmarks.paper.records.store import Line, read_lines
 from benchmarks.recipes import images, unet
 from benchmarks.recipes.evaluation import COLUMNS
@@ -16,7 +16,7 @@ def of_images(folder: Path, network: str) -> str | None:
     """Returns methods by columns for one network: means over the trials whose epochs are complete."""
     rows = []
     for name, method in images.METHODS.items():
-        lines = [best_epoch(read_lines(file)) for file in _trials(folder, network, name)]
+        lines = [best_epoch(read_lines(file)) for file in frog.finished(images.STUDY, network, name, folder)]
         if lines:
             cells = [_mean(lines, column) for column in COLUMNS if column != "seconds"]
             rows.append([method.label, str(len(lines)), *cells, _mean(lines, "epoch", 1)])
@@ -38,11 +38,6 @@ def of_unet(folder: Path, variant: str) -> str | None:
             stuck = sum(int(float(line["stuck"])) for line in lines)
             rows.append([method.label, f"{stuck} of {len(lines)}", _mean(lines, "jaccard")])
     return markdown.table(["", "stuck", "Jaccard index"], rows) if rows else None
-
-
-def _trials(folder: Path, network: str, name: str) -> list[Path]:
-    files = sorted(folder.glob(images.path(network, name, 0).replace("trial0", "trial*")))
-    return [file for file in files if len(read_lines(file)) == images.EPOCHS]
 
 
 def _mean(lines: list[Line], column: str, digits: int = 3) -> str:

@@ -61,7 +61,7 @@ def _images(folder: Path) -> Iterator[str]:
     for network in images.VARIANTS:
         table = networks.of_images(folder, network)
         if table:
-            yield f"## CIFAR-10-Frog, {network}: {images.EPOCHS} epochs for every method"
+            yield f"## CIFAR-10-Frog, {network}: {images.STUDY.epochs} epochs for every method"
             yield table
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from keras_softsets import scores
 from keras_softsets._checks import check_number
+from keras_softsets._operating import SLACK
 
-SLACK = 1e-12  # what rounding in float64 may miss a rate by
 Rules = dict[scores.Score, float]
 
 

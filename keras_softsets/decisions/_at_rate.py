@@ -21,14 +21,13 @@ import numbers
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
-import keras
 from keras import ops
 
 from keras_softsets import _kernels
 from keras_softsets._backend import Tensor
 from keras_softsets._checks import check_number
 from keras_softsets._samples import Samples
-from keras_softsets.decisions import Decision
+from keras_softsets.decisions._base import Decision, registered
 from keras_softsets.heaviside import Heaviside, TabulatedHeaviside
 
 _EDGE = 1.2e-7  # from 0 and 1, the thresholds of approximations: what float32 tells from 1, and Keras's epsilon
@@ -105,7 +104,7 @@ class AtRate(Decision):
         object.__setattr__(self, "rates", rates)
 
 
-@keras.saving.register_keras_serializable(package="keras_softsets")
+@registered
 @dataclasses.dataclass(frozen=True)
 class AtRecall(AtRate):
     """Wherever that share of the positives is found.
@@ -124,7 +123,7 @@ class AtRecall(AtRate):
     rate = "recall"
 
 
-@keras.saving.register_keras_serializable(package="keras_softsets")
+@registered
 @dataclasses.dataclass(frozen=True)
 class AtPrecision(AtRate):
     """Wherever that share of what is called positive is positive.
@@ -143,7 +142,7 @@ class AtPrecision(AtRate):
     rate = "precision"
 
 
-@keras.saving.register_keras_serializable(package="keras_softsets")
+@registered
 @dataclasses.dataclass(frozen=True)
 class AtSpecificity(AtRate):
     """Wherever that share of the negatives is left alone; 1 minus the false positive rate.

@@ -1,0 +1,99 @@
+"""The largest class wins."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from keras import ops
+
+from keras_softsets._backend import Tensor
+from keras_softsets._checks import check_number
+from keras_softsets._samples import Samples
+from keras_softsets.decisions._base import Decision, registered
+from keras_softsets.heaviside import Heaviside
+
+_SMALLEST = 1e-7  # probability that a soft argmax tells from 0, as in Keras; it bounds the gradient
+TINY = float(np.finfo("float32").tiny)  # the same for a hard one with offsets: smaller numbers are flushed to 0 by some
+
+
+@registered
+@dataclasses.dataclass(frozen=True)
+class Argmax(Decision):
+    """The largest class wins: one label for each sample, as in multi-class problems.
+
+    With the step, the decision is the hard argmax, ties going to the first class. With any other approximation it is
+    soft: the softmax of log p / temperature, which is p itself for probabilities that add up to 1 and a temperature of
+    1, and comes closer to the argmax the lower the temperature is. Logits are those of a softmax.
+
+    Args:
+        temperature: Softness of the decision, at least 1e-6. Defaults to `1.0`.
+        offsets: Numbers added to log p before the decision, one for each class; what `tune_threshold` returns for
+            `decision="argmax"`. Defaults to `None`.
+
+    Examples:
+        >>> from keras_softsets import evaluate
+        >>> y, p = [0, 1, 1], [[0.6, 0.4], [0.3, 0.7], [0.8, 0.2]]
+        >>> evaluate(y, p, "recall", threshold="argmax", average=None)
+        array([1. , 0.5])
+        >>> evaluate(y, p, "recall", threshold=Argmax(offsets=[0.0, 2.0]), average=None)
+        array([0., 1.])
+    """
+
+    temperature: float = 1.0
+    offsets: tuple[float, ...] | None = None
+    one_class_wins = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "temperature", check_number("temperature", self.temperature, 1e-6))
+        if self.offsets is not None:
+            object.__setattr__(self, "offsets", _offsets_of(self.offsets))
+
+    def memberships(self, samples: Samples, heaviside: Heaviside) -> Tensor:
+        """The softmax of log p / temperature, or which class is the first of the largest."""
+        if heaviside.differentiable:
+            return self._shares(samples)[None]
+        p = samples.prediction
+        winner = ops.one_hot(self.winner(samples), p.shape[-1], dtype=p.dtype)
+        nan = ops.any(ops.isnan(p), axis=-1, keepdims=True)
+        return ops.where(nan, ops.cast(np.nan, p.dtype), winner)[None]
+
+    def winner(self, samples: Samples) -> Tensor:
+        """The class that wins, from (..., classes) to (...), int32."""
+        if self.offsets is None:  # not by way of logarithms, which are equal for many a pair of neighbouring numbers
+            return ops.argmax(samples.prediction, axis=-1)
+        log_p = samples._replace(prediction=ops.cast(samples.prediction, "float64")).log_probability(TINY)
+        return ops.argmax(log_p + np.asarray(self.offsets), axis=-1)
+
+    def _shares(self, samples: Samples) -> Tensor:
+        if not samples.logits and self.temperature == 1 and self.offsets is None:
+            p = samples.at_least(_SMALLEST)
+            return p / ops.sum(p, axis=-1, keepdims=True)  # the same without logarithms and exponentials
+        log_p = samples.log_probability(_SMALLEST)
+        log_p = log_p if self.offsets is None else log_p + ops.cast(np.asarray(self.offsets), log_p.dtype)
+        # The largest is 0 before the division, after which large logits would be infinite.
+        largest = ops.max(log_p, axis=-1, keepdims=True, initial=-np.inf)  # without `initial`, Keras refuses no samples
+        distance = log_p - ops.stop_gradient(largest)
+        return ops.softmax(distance / self.temperature, axis=-1)
+
+    def check(self, heaviside: Heaviside, classes: int | None = None) -> None:
+        """A single class has no rival."""
+        if classes == 1:
+            raise ValueError(f"`threshold` must be a number for predictions of one class. Received: threshold={self!r}")
+        if None not in (classes, self.offsets) and classes != len(self.offsets or ()):
+            raise ValueError(f"`offsets` must be one for each of the {classes} classes. Received: threshold={self!r}")
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        return {"temperature": self.temperature, "offsets": None if self.offsets is None else list(self.offsets)}
+
+
+def _offsets_of(values: Any) -> tuple[float, ...]:
+    try:
+        offsets = np.asarray(values, "float64")
+    except (TypeError, ValueError):
+        offsets = np.empty(0)
+    if offsets.ndim != 1 or not offsets.size or not np.isfinite(offsets).all():
+        raise ValueError(f"`offsets` must be a sequence of finite numbers, one for each class. Received: {values!r}")
+    return tuple(offsets.tolist())

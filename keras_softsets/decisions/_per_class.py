@@ -1,0 +1,71 @@
+"""One threshold for each class."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from keras_softsets._backend import Tensor
+from keras_softsets._samples import Samples
+from keras_softsets.decisions._base import Decision, registered
+from keras_softsets.decisions._thresholds import numbers_of
+from keras_softsets.heaviside import Heaviside
+
+
+@registered
+@dataclasses.dataclass(frozen=True)
+class PerClass(Decision, np.lib.mixins.NDArrayOperatorsMixin):
+    """One threshold for each class. It can be used as the array of its thresholds, too.
+
+    Args:
+        thresholds: A sequence of numbers, one for each class, inside (0, 1); with the step also 0, 1 and inf.
+
+    Examples:
+        >>> import numpy as np
+        >>> tuned = PerClass([0.25, 0.75])
+        >>> np.array([[0.5, 0.5]]) >= tuned
+        array([[ True, False]])
+        >>> len(tuned), tuned[0], float(np.mean(tuned))
+        (2, 0.25, 0.5)
+    """
+
+    thresholds: tuple[float, ...]
+    __ne__ = object.__ne__  # the opposite of `==`, which compares values; the mixin's would compare element by element
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "thresholds", numbers_of(self.thresholds, "`thresholds` must be a sequence"))
+
+    def memberships(self, samples: Samples, heaviside: Heaviside) -> Tensor:
+        """A single row, in which every class has its own threshold."""
+        return heaviside(samples.probability, np.asarray(self))[None]
+
+    def check(self, heaviside: Heaviside, classes: int | None = None) -> None:
+        """There must be as many thresholds as classes; those at the ends are for the step."""
+        heaviside.check_thresholds(np.asarray(self))
+        if classes not in (None, len(self)):
+            raise ValueError(
+                f"`threshold` must have one number for each of the {classes} classes. Received: threshold={self!r}"
+            )
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        return {"thresholds": list(self.thresholds)}
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.thresholds, dtype)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        arrays = [np.asarray(x) if isinstance(x, PerClass) else x for x in inputs]
+        return getattr(ufunc, method)(*arrays, **options)
+
+    def __len__(self) -> int:
+        return len(self.thresholds)
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(self.thresholds)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.thresholds[index] if isinstance(index, (int, slice)) else np.asarray(self)[index]

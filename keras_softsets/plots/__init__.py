@@ -1,0 +1,15 @@
+"""Figures: approximations, scores against thresholds, curves, matrices and training; matplotlib is imported inside.
+
+Each function returns a matplotlib figure and shows or saves nothing itself. Colours are those of Okabe and Ito, which
+colour-blind readers can tell apart; line styles repeat the distinction for printers.
+"""
+
+from keras_softsets.plots._approximations import approximations as approximations
+from keras_softsets.plots._curves import GRID as GRID
+from keras_softsets.plots._curves import curves as curves
+from keras_softsets.plots._curves import score_against_threshold as score_against_threshold
+from keras_softsets.plots._figures import COLOURS as COLOURS
+from keras_softsets.plots._figures import STYLES as STYLES
+from keras_softsets.plots._matrices import confusion as confusion
+from keras_softsets.plots._matrices import confusion_heatmap as confusion_heatmap
+from keras_softsets.plots._training import training as training
