@@ -52,7 +52,7 @@ def _measure(chosen: list[str], options: argparse.Namespace, folder: Path) -> No
     if "loss" in chosen:
         loss_speed.run(options.seconds, options.quick, lambda found: save("loss", found, folder, options))
     if "shape" in chosen:
-        parts = options.parts or (shapes.ON_GPU if options.device == "gpu" else shapes.PARTS)
+        parts = options.parts or (shapes.SHORT if options.quick or options.device == "gpu" else shapes.PARTS)
         known = (folder / f"{_file('shape', options)}.json").exists()
         before = results.read(_file("shape", options), folder) if known else {}
         shapes.run(options.seconds, options.quick, parts, before, lambda found: save("shape", found, folder, options))

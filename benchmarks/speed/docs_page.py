@@ -35,6 +35,7 @@ def write(folder: Path = FOLDER, page: Path = PAGE) -> None:
     from benchmarks.speed import figure
 
     figure.write(read("loss_speed", folder), page.parent / "images" / "loss_speed.png")
+    figure.write_growth(read("shape_speed", folder)["growth"], page.parent / "images" / "growth_speed.png")
     page.write_text(render(folder))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 from matplotlib import pyplot as plt
@@ -26,6 +27,22 @@ def write(results: Results, path: Path) -> None:
     axes.set(xlabel="samples in the batch", ylabel="ms, forward + gradient", title="Compiled losses on a CPU")
     axes.legend(fontsize=8, frameon=False)
     figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+def write_growth(growth: dict[str, Any], path: Path) -> None:
+    """Writes the figure of how time grows with samples, classes, thresholds and replicas."""
+    matplotlib.use("Agg")
+    figure, panels = plt.subplots(1, len(growth), figsize=(12, 3.4), layout="constrained", sharey=True)
+    for axes, (number, found) in zip(panels, growth.items()):
+        for name in next(iter(found.values())):
+            times = [cases[name]["wall"]["ms"][1] for cases in found.values()]
+            style = {"color": "#000000", "lw": 2.5} if name == BASE else {"color": "#0072B2"}
+            mark = "s--" if "9 thresholds" in name else "o-"
+            axes.loglog([int(count) for count in found], times, mark, label=name, ms=4, **style)
+        axes.set(xlabel=number, ylabel="ms, forward + gradient" if axes is panels[0] else "")
+    panels[0].legend(fontsize=8, frameon=False)
+    figure.savefig(path, dpi=110)
     plt.close(figure)
 
 

@@ -10,11 +10,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.speed import docs_page, fit_speed, loss_speed, measurements, pages, plan, results, targets, timing
+from benchmarks.speed import (
+    device,
+    docs_page,
+    fit_speed,
+    loss_speed,
+    measurements,
+    pages,
+    plan,
+    results,
+    targets,
+    timing,
+)
 from benchmarks.speed.batch import Batch
 from benchmarks.speed.cases import Case, Group
 from benchmarks.speed.losses import BASE, LOSSES, named
 from benchmarks.speed.peers import AP_PERF, TORCH_BTG, Peer
+from benchmarks.speed.shapes import plan as shapes
+from benchmarks.speed.shapes import report
 from benchmarks.speed.timing import Rounds
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,6 +39,7 @@ def test_a_quick_run_writes_json_and_pages(tmp_path):
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     out = subprocess.run(command, check=True, capture_output=True, text=True, env=environment, cwd=ROOT).stdout
     assert f"Results are in {tmp_path}" in out
+    assert "linear, 1 threshold" in (tmp_path / "shape_speed.md").read_text()
     for name in ("loss_speed", "fit_speed"):
         found = json.loads((tmp_path / f"{name}.json").read_text())
         assert found["machine"]["command"] == f"python -m benchmarks.speed --quick --output {tmp_path}"
@@ -151,7 +165,8 @@ def test_targets_are_judged():
 
 
 def test_the_pages_are_what_the_results_say():
-    for name, page in (("loss_speed", pages.loss_page), ("fit_speed", pages.fit_page)):
+    found = {"loss_speed": pages.loss_page, "fit_speed": pages.fit_page, "shape_speed": report.page}
+    for name, page in found.items():
         assert (results.FOLDER / f"{name}.md").read_text() == page(results.read(name))
     assert not docs_page.lacking()
     assert docs_page.PAGE.read_text() == docs_page.render()
@@ -162,4 +177,28 @@ def test_results_without_peers_or_memory_do_not_reach_the_documentation(tmp_path
     del found["speed"][plan.PEERS.title]["AP-Perf, batch of 20"]
     found["memory"]["n=1000000, compiled"][BASE] = None
     results.write("loss_speed", found, tmp_path)
-    assert docs_page.lacking(tmp_path) == ["AP-Perf, batch of 20", "memory"]
+    results.write("shape_speed", {"steps": {}, "sizes": {}, "first epoch": {}, "metrics": {}}, tmp_path)
+    assert docs_page.lacking(tmp_path) == ["AP-Perf, batch of 20", "memory", "growth"]
+
+
+def test_goals_of_other_shapes_are_judged():
+    goal = shapes.GOALS[0]
+    case = {"wall": {"ratio": [0.8, 2.0, 3.1], "ms": [1, 2, 3]}}
+    page = report.goals({"steps": {goal.group.title: dict.fromkeys(goal.limits, case)}})
+    assert "| n=1024, 1000 classes, compiled | linear, 1 threshold | 2.00 [0.80, 3.10] | 2 | 1 | **no** |" in page
+    assert "| n=1024, 1000 classes, compiled | linear, 9 thresholds | 2.00 [0.80, 3.10] | 2 | 3 | yes |" in page
+
+
+def test_batches_of_images_and_of_rivals():
+    y, p = Batch(2, 5, sides=(3, 4)).arrays()
+    assert y.shape == p.shape == (2, 3, 4, 5)
+    y, p = Batch(50, 4, rivals=True).arrays()
+    np.testing.assert_allclose(p.sum(1), 1, rtol=1e-6)
+    assert (y.sum(1) == 1).all()
+    assert len({goal.group.title for goal in shapes.GOALS}) == len(shapes.GOALS)
+
+
+def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
+    monkeypatch.setattr(device.tf.config, "list_physical_devices", lambda kind: [])
+    with pytest.raises(SystemExit, match="needs a GPU"):
+        device.choose("gpu")

@@ -12,7 +12,7 @@ from benchmarks.speed.shapes import first_epoch, growth, metrics, plan, sizes
 from benchmarks.speed.timing import Rounds, summary
 
 PARTS = ("steps", "sizes", "first epoch", "metrics", "growth")
-ON_GPU = ("steps", "sizes", "metrics")  # five minutes; those that follow start many processes, or need several devices
+SHORT = ("steps", "sizes", "metrics")  # the others start many processes, or need several devices
 
 
 def run(seconds: float, quick: bool, parts: Sequence[str], before: Results, save: Callable[[Results], None]) -> None:
