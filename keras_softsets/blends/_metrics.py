@@ -36,7 +36,8 @@ class SetPart(CellsMetric):
         """Returns the loss of everything since the last reset; 0 before the first batch."""
         if self._totals is None:
             return ops.zeros((), dtype=self.dtype)
-        return ops.cast(self.part.of_totals(ops.convert_to_tensor(self._totals)), self.dtype)
+        (value,) = self._values()
+        return ops.cast(self.part.of_value(value), self.dtype)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor, from which Keras rebuilds the metric."""
