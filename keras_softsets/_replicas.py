@@ -24,12 +24,24 @@ def count() -> int:
     return int(tf.distribute.get_strategy().num_replicas_in_sync)
 
 
+def in_sync() -> int:
+    """The number of replicas of the strategy in whose scope this runs, inside and outside `strategy.run`."""
+    return int(tf.distribute.get_strategy().num_replicas_in_sync)
+
+
+def index() -> Tensor:
+    """Which of the replicas this is; 0 outside `strategy.run`."""
+    if count() == 1:
+        return tf.constant(0)
+    return tf.convert_to_tensor(tf.distribute.get_replica_context().replica_id_in_sync_group, tf.int32)
+
+
 def keras_scales() -> bool:
     """Whether Keras (3.15.1) divides its own losses by the number of replicas here.
 
     It does so in a scope, too, not only inside `strategy.run`; but never if `call` returns a single number (`Dice`).
     """
-    return bool(tf.distribute.get_strategy().num_replicas_in_sync > 1)
+    return in_sync() > 1
 
 
 def sum_over(totals: Tensor) -> Tensor:

@@ -11,6 +11,8 @@ from keras_softsets import scores
 from keras_softsets._backend import Tensor
 from keras_softsets._operating import _float_bins
 from keras_softsets._operating._averaging import averaged_at_points
+from keras_softsets._ranked import ranked
+from keras_softsets._samples import Samples
 from keras_softsets.confusion import ConfusionMatrix
 from keras_softsets.decisions import AtRate
 from keras_softsets.scores import Score
@@ -78,6 +80,15 @@ def thresholds_of(score: Score, totals: Tensor, decision: AtRate) -> np.ndarray:
     chosen = best(score, _float_bins.cells(totals), decision)
     every = np.append(np.inf, _float_bins.thresholds())
     return every[ops.convert_to_numpy(chosen.row)]
+
+
+def thresholds_among(score: Score, samples: Samples, decision: AtRate) -> np.ndarray:
+    """Like `thresholds_of`, chosen from the probabilities of samples."""
+    ranks = ranked(samples)
+    chosen = best(score, ranks.cells, decision)
+    p = ops.convert_to_numpy(ranks.probability)
+    every = np.concatenate([np.full_like(p[:1], np.inf), p])
+    return np.take_along_axis(every, ops.convert_to_numpy(chosen.row), 0)
 
 
 def _nothing(cells: ConfusionMatrix) -> Tensor:

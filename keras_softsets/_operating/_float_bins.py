@@ -73,6 +73,15 @@ def cells(weights: Tensor) -> ConfusionMatrix:
     return ConfusionMatrix(tp, fp, tp[-1:] - tp, fp[-1:] - fp)
 
 
+def samples_of_bins(weights: Tensor) -> Samples:
+    """Returns the positives and the negatives of each bin as samples at its threshold."""
+    flipped = ops.cast(ops.flip(weights, 1), "float32")
+    label = ops.cast(np.repeat([1.0, 0.0], BINS)[:, None], "float32")
+    weight = ops.reshape(flipped, (2 * BINS, ops.shape(weights)[2]))
+    p = ops.cast(np.tile(thresholds(), 2)[:, None], "float32")
+    return Samples(label + 0 * weight, p + 0 * weight, weight)
+
+
 def thresholds() -> np.ndarray:
     """Returns the smallest number of each bin, from the highest bin down."""
     coarse, fine, even, towards_1, next_to_1 = (np.arange(size) for size in _SIZES)

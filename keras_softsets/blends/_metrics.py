@@ -37,7 +37,8 @@ class SetPart(CellsMetric):
         """Returns the loss of everything since the last reset; 0 before the first batch."""
         if self._totals is None:
             return ops.zeros((), dtype=self.dtype)
-        return ops.cast(self.part.of_totals(ops.convert_to_tensor(self._totals)), self.dtype)
+        (value,) = self._values()
+        return ops.cast(self.part.of_value(value), self.dtype)
 
     def __repr__(self) -> str:
         return _call(self)

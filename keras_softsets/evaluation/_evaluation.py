@@ -116,11 +116,15 @@ class Evaluation:
         classes); with `per_sample` each score's weighted sum over sets and the weights' sum, (scores, 2, values); and
         at an operating point those of `_operating.totals`, for which `gather` finds the samples of all replicas.
         """
-        data = self._data(y_true, y_pred, sample_weight)
+        return self.totals_of(self.data(y_true, y_pred, sample_weight), gather=gather)
+
+    @without_autograph
+    def totals_of(self, data: Any, **options: Any) -> Tensor:
+        """Returns the totals of what `data` returned; options are those of `_operating.totals`."""
         samples = data.samples if isinstance(data, Sets) else data
         self.decision.check(self.heaviside, samples.classes)
         if isinstance(self.decision, AtRate):
-            totals = _operating.totals(samples, self.decision, self.heaviside, gather)
+            totals = _operating.totals(samples, self.decision, self.heaviside, **options)
         else:
             totals = self._totals_of_sets(data) if isinstance(data, Sets) else self._matrix(data)
         explain(samples, totals)
@@ -141,16 +145,24 @@ class Evaluation:
         with self._rows_in_order():
             return [scores.averaged(score, cells, self.average, self.zero_division) for score in self.scores]
 
+    @without_autograph
+    def values_at_points(self, samples: Samples) -> list[Tensor]:
+        """Returns the scores at an operating point of samples that are all at hand."""
+        settings: Any = (self.heaviside, self.decision, self.average, self.zero_division)
+        return [_operating.value_of_samples(score, samples, *settings) for score in self.scores]
+
     def every_threshold(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Returns the hard cells at every threshold that decides differently, which are not sums over batches."""
-        samples = self._data(y_true, y_pred, sample_weight)
+        samples = self.data(y_true, y_pred, sample_weight)
         if samples.prediction.shape[0] == 0:
             return ops.zeros((4, 1, samples.classes), "float64")
         totals = ranked(samples).cells.map(lambda cell: ops.flip(cell, 0)).stacked()  # rising thresholds
         explain(samples, totals)
         return totals
 
-    def _data(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None) -> Any:
+    @without_autograph
+    def data(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Any:
+        """Returns `Samples`, or `Sets` with `per_sample`."""
         prepare: Any = as_sets if self.per_sample else as_samples
         return prepare(
             y_true,

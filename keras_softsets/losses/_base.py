@@ -102,6 +102,10 @@ class SoftSetLoss(Shown, keras.losses.Loss):
     def of_totals(self, totals: Tensor) -> Tensor:
         """The loss of cells, wherever they have been summed."""
         (value,) = self.evaluation.values(totals)
+        return self.of_value(value)
+
+    def of_value(self, value: Tensor) -> Tensor:
+        """The loss of a value of the score."""
         return self._reduced(1 - value)
 
     @property

@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 import keras
+from keras import ops
 
 from keras_softsets import _replicas
 from keras_softsets._backend import Tensor
 from keras_softsets._repr import Shown
 from keras_softsets.decisions import AtRate
 from keras_softsets.evaluation import Evaluation
+from keras_softsets.metrics._first_samples import FirstSamples
 
 
 class CellsMetric(Shown, keras.metrics.Metric):
@@ -22,20 +24,19 @@ class CellsMetric(Shown, keras.metrics.Metric):
 
     def __init__(self, evaluation: Evaluation, *, name: str, dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
-        if isinstance(evaluation.decision, AtRate) and evaluation.heaviside.differentiable:
-            raise ValueError(
-                f"`heaviside` of a metric must be the step with threshold={evaluation.decision!r}. "
-                f"Received: heaviside={evaluation.heaviside!r}"
-            )
         self.evaluation = evaluation
         self._direction = "up"  # what Keras's callbacks look for with mode="auto" (3.15.1)
         self._totals: Any = None
+        self._first: FirstSamples | None = None  # at an operating point
 
     def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
         """Adds a batch to the cells; arguments as in `confusion_matrix`."""
-        totals = self.evaluation.totals(y_true, y_pred, sample_weight)
+        data = self.evaluation.data(y_true, y_pred, sample_weight)
+        totals = self.evaluation.totals_of(data, **({"additive": True} if self._at_rate() else {}))
         self._build(tuple(totals.shape))
         self._totals.assign_add(totals)
+        if self._first is not None:
+            self._first.add(data)
 
     def merge_state(self, metrics: Iterable[CellsMetric]) -> None:
         """Adds what other metrics of the same kind have seen, for example on other shards of the data."""
@@ -49,6 +50,22 @@ class CellsMetric(Shown, keras.metrics.Metric):
             if metric._totals is not None:
                 self._build(tuple(metric._totals.shape))
                 self._totals.assign_add(metric._totals)
+            if self._first is not None and metric._first is not None:
+                self._first.merge(metric._first)
+
+    def _values(self) -> list[Tensor]:
+        """The scores of everything since the last reset, which must not be nothing."""
+        totals, first = ops.convert_to_tensor(self._totals), self._first
+        if first is None:
+            return self.evaluation.values(totals)
+        return ops.cond(
+            first.complete(),
+            lambda: self.evaluation.values_at_points(first.samples()),
+            lambda: self.evaluation.values(totals),
+        )
+
+    def _at_rate(self) -> bool:
+        return isinstance(self.evaluation.decision, AtRate)
 
     def _build(self, shape: tuple[int | None, ...]) -> None:
         if self._totals is None:
@@ -57,6 +74,7 @@ class CellsMetric(Shown, keras.metrics.Metric):
             self._totals = _replicas.make_variable(
                 lambda: self.add_variable(shape, "zeros", dtype="float64", name="cells")
             )
+            self._first = FirstSamples(self, self._totals.shape[-1]) if self._at_rate() else None
         elif tuple(self._totals.shape) != shape:
             raise ValueError(
                 f"`y_pred` must have the same number of classes in every batch, {self._totals.shape[-1]}. "

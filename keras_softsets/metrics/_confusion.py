@@ -7,13 +7,15 @@ from typing import Any
 from keras import ops
 
 from keras_softsets._backend import Tensor
-from keras_softsets.confusion import ConfusionMatrix
-from keras_softsets.decisions import AtRate, DecisionLike, written
+from keras_softsets._operating import samples_of_bins
+from keras_softsets._samples import Samples
+from keras_softsets.confusion import ConfusionMatrix, sum_cells
+from keras_softsets.decisions import DecisionLike, written
 from keras_softsets.evaluation import Evaluation
 from keras_softsets.heaviside import HeavisideLike
 from keras_softsets.metrics._cells import CellsMetric
 from keras_softsets.metrics._score import register
-from keras_softsets.scores import Score
+from keras_softsets.scores import Score, averaged
 
 
 @register
@@ -21,7 +23,8 @@ class Confusion(CellsMetric):
     """The cells themselves, as a dict with the keys `tp`, `fp`, `fn` and `tn`.
 
     Args:
-        threshold: As in `SoftSetMetric`. Defaults to `0.5`.
+        threshold: As in `SoftSetMetric`; at an operating point the cells are those where the rate is just met, as in
+            `confusion_matrix`. Defaults to `0.5`.
         heaviside: As in `SoftSetMetric`. Defaults to `"step"`.
         average: `"micro"` sums the cells over classes, `"macro"` and `"weighted"` average them, and each averages over
             thresholds; `None` gives all of them, of shape (thresholds, classes). Defaults to `"micro"`.
@@ -59,11 +62,6 @@ class Confusion(CellsMetric):
             from_logits=from_logits,
             ignore_class=ignore_class,
         )
-        if isinstance(evaluation.decision, AtRate):
-            raise ValueError(
-                "`threshold` must not depend on the data, as each cell is best elsewhere; give `confusion_matrix` what "
-                f"`PrecisionAtRecall.threshold()` returns. Received: threshold={threshold!r}"
-            )
         super().__init__(evaluation, name=name, dtype=dtype)
 
     def result(self) -> dict[str, Tensor]:
@@ -72,12 +70,29 @@ class Confusion(CellsMetric):
         keys = [prefix + cell for cell in ConfusionMatrix._fields]
         if self._totals is None:
             return dict.fromkeys(keys, ops.zeros((), dtype=self.dtype))
-        totals = ops.convert_to_tensor(self._totals)
-        cells = ops.unstack(totals, 4) if self.evaluation.average is None else self.evaluation.values(totals)
+        cells = self._cells()
+        if self.evaluation.average is not None:
+            cells = ConfusionMatrix(
+                *(averaged(score, cells, self.evaluation.average) for score in self.evaluation.scores)
+            )
         return {key: ops.cast(cell, self.dtype) for key, cell in zip(keys, cells)}
 
     def _arguments(self) -> dict[str, Any]:
         return {**super()._arguments(), "threshold": written(self.evaluation.decision)}
+
+    def _cells(self) -> ConfusionMatrix:
+        """The cells of everything; at an operating point, where the rate is just met, as in `confusion_matrix`."""
+        totals, first = ops.convert_to_tensor(self._totals), self._first
+        if first is None:
+            return ConfusionMatrix.from_stacked(totals)
+
+        def at_boundary(samples: Samples) -> Tensor:
+            return sum_cells(samples, self.evaluation.decision, self.evaluation.heaviside).stacked()
+
+        stacked = ops.cond(
+            first.complete(), lambda: at_boundary(first.samples()), lambda: at_boundary(samples_of_bins(totals))
+        )
+        return ConfusionMatrix.from_stacked(stacked)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor, from which Keras rebuilds the metric."""

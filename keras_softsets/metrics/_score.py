@@ -8,7 +8,7 @@ from keras import ops
 
 from keras_softsets._adapters import NamedScore, registered
 from keras_softsets._backend import Tensor
-from keras_softsets._operating import thresholds_of
+from keras_softsets._operating import thresholds_among, thresholds_of
 from keras_softsets.decisions import AtRate, PerClass
 from keras_softsets.evaluation import Evaluation, ScoreLike
 from keras_softsets.metrics._cells import CellsMetric
@@ -69,7 +69,7 @@ class SoftSetMetric(CellsMetric):
         """Returns the score of everything since the last reset; 0 before the first batch."""
         if self._totals is None:
             return ops.zeros((), dtype=self.dtype)
-        (value,) = self.evaluation.values(ops.convert_to_tensor(self._totals))
+        (value,) = self._values()
         return ops.cast(value, self.dtype)
 
     def threshold(self) -> float | PerClass | tuple[float | PerClass, ...]:
@@ -84,7 +84,10 @@ class SoftSetMetric(CellsMetric):
                 "`threshold()` must be called on a metric at an operating point, after the first batch. "
                 f"Received: threshold={decision!r}{' and no batch' if self._totals is None else ''}"
             )
-        found = thresholds_of(score, ops.convert_to_tensor(self._totals), decision)
+        if self._first is not None and bool(self._first.complete()):
+            found = thresholds_among(score, self._first.samples(), decision)
+        else:
+            found = thresholds_of(score, ops.convert_to_tensor(self._totals), decision)
         each = tuple(float(row[0]) if len(row) == 1 else PerClass(row) for row in found)
         return each[0] if len(each) == 1 else each
 

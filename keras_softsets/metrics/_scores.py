@@ -66,8 +66,7 @@ class Scores(CellsMetric):
         """Returns each score of everything since the last reset; 0 before the first batch."""
         if self._totals is None:
             return dict.fromkeys(self._keys(), ops.zeros((), dtype=self.dtype))
-        values = self.evaluation.values(ops.convert_to_tensor(self._totals))
-        return {key: ops.cast(value, self.dtype) for key, value in zip(self._keys(), values)}
+        return {key: ops.cast(value, self.dtype) for key, value in zip(self._keys(), self._values())}
 
     def _keys(self) -> list[str]:
         return [name if self.name == "scores" else f"{self.name}_{name}" for name in self._names]
