@@ -57,7 +57,7 @@ def run(script, *arguments):
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("script", [s for s in SCRIPTS if s.stem != "demo"], ids=lambda path: path.stem)
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_help_needs_no_slow_import_and_shows_how_to_run_the_script(script):
     shown = run(script, "--help")
     assert shown.returncode == 0, shown.stderr
