@@ -15,6 +15,7 @@ from benchmarks.classes import plan, records
 from benchmarks.classes import report as of_classes
 from benchmarks.operating import report as of_operating
 from benchmarks.operating import small_batches
+from benchmarks.operating.__main__ import SPLITS
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -26,8 +27,8 @@ def _classes(name: str) -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "operating linear": lambda: of_operating.table(RESULTS / "operating", "linear"),
-    "operating mlp": lambda: of_operating.table(RESULTS / "operating", "mlp"),
+    "operating linear": lambda: of_operating.table(RESULTS / "operating", "linear", SPLITS),
+    "operating mlp": lambda: of_operating.table(RESULTS / "operating", "mlp", SPLITS),
     "small batches": lambda: small_batches.table(RESULTS / "operating" / "small_batches"),
     "classes wine_quality": lambda: _classes("wine_quality"),
     "classes letter": lambda: _classes("letter"),

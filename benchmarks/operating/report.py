@@ -42,11 +42,17 @@ def write(path: Path, rows: list[dict[str, Any]]) -> None:
     unfinished.replace(path)
 
 
-def table(folder: Path, model: str) -> str:
-    """Returns the means of the test scores, and of the differences from cross-entropy with their standard errors."""
+def table(folder: Path, model: str, least: int = 1) -> str:
+    """Returns the means of the test scores, and of the differences from cross-entropy with their standard errors.
+
+    Args:
+        folder: Where the results are.
+        model: `"linear"` or `"mlp"`.
+        least: How many splits a row must have to be shown. Defaults to `1`.
+    """
     columns = [(name, batch) for name in DATA for batch in BATCHES]
     rows = [
-        [label, *(_cell(folder / name / f"{model}-{batch}-{row}.csv") for name, batch in columns)]
+        [label, *(_cell(folder / name / f"{model}-{batch}-{row}.csv", least) for name, batch in columns)]
         for row, label in ROWS.items()
     ]
     if model == "linear":
@@ -58,10 +64,10 @@ def table(folder: Path, model: str) -> str:
     return markdown.table(header, rows)
 
 
-def _cell(path: Path) -> str:
+def _cell(path: Path, least: int) -> str:
     """Returns the mean of a row, and its paired difference from cross-entropy."""
     scores, base = by_split(path), by_split(path.with_name(f"{'-'.join(path.stem.split('-')[:2])}-cross_entropy.csv"))
-    if not scores:
+    if len(scores) < max(least, 1):
         return ""
     mean = f"{np.mean(list(scores.values())):.1f}"
     return mean if scores == base else f"{mean} ({paired_difference(scores, base)})"
