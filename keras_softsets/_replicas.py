@@ -21,7 +21,7 @@ def count() -> int:
     """The number of replicas that run this code side by side, on all workers; 1 outside `strategy.run`."""
     if not tf.distribute.has_strategy() or tf.distribute.in_cross_replica_context():
         return 1
-    return int(tf.distribute.get_strategy().num_replicas_in_sync)
+    return in_sync()
 
 
 def in_sync() -> int:

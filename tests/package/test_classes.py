@@ -106,7 +106,7 @@ def test_importances_of_classes():
     assert float(loss) == pytest.approx(np.average(soft, weights=[3, 0, 1]), rel=1e-6)
     for bad, message in (
         ([1, 2], "each of 3 classes"),
-        ([0, 0, 0], "importance greater than 0"),
+        ([0, 0, 0], "one of them greater than 0"),
         ([1, -1, 0], "least"),
     ):
         with pytest.raises(ValueError, match=message):
