@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks import docs_tables
+from benchmarks.operating import report
 
 
 @pytest.mark.parametrize("page", docs_tables.pages(), ids=lambda page: page.name)
@@ -18,3 +19,14 @@ def test_a_stale_table_is_replaced():
     assert "| ICO, published | 23.0 |" in page
     assert page.startswith("before\n\n<!-- table: operating linear -->\n| PR area")
     assert page.endswith("|\n<!-- end of table -->\n\nafter\n")
+
+
+def test_the_gain_over_balanced_cross_entropy_is_that_of_the_results():
+    folder, page = (
+        docs_tables.RESULTS / "operating" / "letter",
+        (docs_tables.ROOT / "docs/operating_points.md").read_text(),
+    )
+    for batch in ("full", "512"):
+        rows = (f"linear-{batch}-{name}.csv" for name in ("precision_at_recall", "balanced_cross_entropy"))
+        difference = report.paired_difference(*(report.by_split(folder / row) for row in rows))
+        assert difference.lstrip("+") in page.replace("\n", " "), batch
