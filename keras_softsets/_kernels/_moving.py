@@ -9,9 +9,9 @@ from typing import Any
 import tensorflow as tf
 
 from keras_softsets._backend import Tensor
-from keras_softsets._kernels._blocks import fold, gradients, map_blocks, room, sum_in_float64
+from keras_softsets._kernels._blocks import gradients, sum_samples
 from keras_softsets._kernels._differentiable import Batch, _compiled, _counts, _with_variables
-from keras_softsets._samples import counted
+from keras_softsets._kernels._values import cleaned, nan_in_all, or_nan
 from keras_softsets.heaviside import Heaviside
 
 
@@ -26,7 +26,7 @@ class MovingKernel:
         arrays = [array] * (3 if weighted else 2)
 
         def sums(thresholds: Tensor, *arrays: Tensor) -> Tensor:
-            return _sums(heaviside, thresholds, *Batch(*arrays))
+            return _sums(heaviside, thresholds, Batch(*arrays))
 
         def slopes(pull: Tensor, thresholds: Tensor, *arrays: Tensor) -> Tensor:
             return _slopes(heaviside, pull, thresholds, Batch(*arrays))
@@ -52,33 +52,30 @@ class MovingKernel:
         return totals
 
 
-def _sums(heaviside: Heaviside, thresholds: Tensor, y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
-    """Block by block, h and its change with the threshold."""
-    rates, classes = tf.unstack(tf.shape(thresholds))
+def _sums(heaviside: Heaviside, thresholds: Tensor, batch: Batch) -> Tensor:
+    """Rate by rate, the sums of h, of 1 - h, and of the change of h with the threshold."""
+    y, p, w = cleaned(*batch)
+    positive, negative = (y, 1 - y) if w is None else (w * y, w - w * y)
+
+    def at(threshold: Tensor) -> Tensor:
+        everywhere = tf.broadcast_to(threshold, tf.shape(p))
+        h, (change,) = heaviside(p, everywhere), gradients(lambda at: heaviside(p, at), [everywhere])
+        tp, *others = (label * x for x in (h, 1 - h, change) for label in (positive, negative))
+        return sum_samples(or_nan(tp, *batch), *others)
+
+    totals = nan_in_all(tf.transpose(tf.map_fn(at, thresholds, fn_output_signature=tf.float64), [1, 0, 2]))
     # Per share of the distance to the nearer end, so that changes of saturated and other thresholds compare.
     unit = tf.cast(tf.minimum(thresholds, 1 - thresholds), tf.float64)
-
-    def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
-        y, p, w = counted(y, p, w)
-        at = tf.broadcast_to(thresholds[:, None], tf.concat([[rates], tf.shape(p)], 0))
-        h, (change,) = heaviside(p, at), gradients(lambda at: heaviside(p, at), [at])
-        labels = [y, 1 - y] if w is None else [w * y, w - w * y]
-        parts = [label * x for x in (h, 1 - h, change) for label in labels]
-        return [state[0] + tf.stack([sum_in_float64(x, 1) for x in parts])]
-
-    nothing = tf.zeros([6, rates, classes], tf.float64)
-    tp, fp, fn, tn, tp_change, fp_change = tf.unstack(fold(step, [nothing], room(), y, p, w)[0])
-    return tf.stack([tp, fp, fn, tn, unit * tp_change, unit * fp_change])
+    return tf.concat([totals[:4], unit * totals[4:]], 0)
 
 
 def _slopes(heaviside: Heaviside, pull: Tensor, thresholds: Tensor, batch: Batch) -> Tensor:
     """The gradient in p of the pulled cells."""
+    y, p, _ = cleaned(*batch)
+    negative, positive = tf.unstack(pull)  # (rates, classes)
 
-    def slope(y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
-        negative, positive = tf.unstack(pull[:, :, None])  # (rates, 1, classes)
-        y, inside, _ = counted(y, p, w)
-        pulled = negative + y * (positive - negative)
-        (in_p,) = gradients(lambda inside: heaviside(inside, thresholds[:, None]), [inside], pulled)
-        return _counts(Batch(y, p, w), in_p)
+    def add(k: Tensor, sum: Tensor) -> tuple[Tensor, Tensor]:
+        pulled = negative[k] + y * (positive[k] - negative[k])
+        return k + 1, sum + gradients(lambda p: heaviside(p, thresholds[k]), [p], pulled)[0]
 
-    return map_blocks(slope, room(), *batch)
+    return _counts(batch, tf.while_loop(lambda k, _: k < tf.shape(pull)[1], add, (0, tf.zeros_like(p)))[1])
