@@ -34,11 +34,7 @@ def binned(pieces: Pieces) -> Algorithm:
 
     def slopes(batch: Batch, hard: Tensor, pull: Tensor) -> Tensor:
         y, p, _ = cleaned(*batch)
-        # Label by label: for one class these are products with a vector, which start no threads. In float64, because
-        # GPUs round the factors of a float32 product to ten bits (TF32).
-        pulls = [tf.transpose(x) @ table.slopes for x in tf.unstack(tf.cast(pull, tf.float64))]
-        flat = tf.reshape(tf.cast(tf.stack(pulls, 1), tf.float32), [-1])  # (classes, label, places)
-        size = table.places
+        flat, size = tf.reshape(table.slopes_by_label(pull), [-1]), table.places
         place = table.find.place(p) + 2 * size * tf.range(tf.shape(p)[1])
         return tf.cond(
             hard,
@@ -88,6 +84,13 @@ class _Table:
         sums = bins.add(sums, interval, *((1 - y) * x for x in ends))
         return bins.add(sums, interval + self.intervals, *(y * x for x in ends))
 
+    def slopes_by_label(self, pull: Tensor) -> Tensor:
+        """The pulled slopes, (classes, label, places)."""
+        # Label by label: for one class these are products with a vector, which start no threads. In float64, because
+        # GPUs round the factors of a float32 product to ten bits (TF32).
+        pulls = [tf.transpose(x) @ self.slopes for x in tf.unstack(tf.cast(pull, tf.float64))]
+        return tf.cast(tf.stack(pulls, 1), tf.float32)
+
     def cells(self, masses: Tensor) -> Tensor:
         """From two weights by class and bin to (4, thresholds, classes)."""
         by_label = tf.unstack(masses) if self.constant else _on_edges(self.find.normalized(masses))
@@ -103,7 +106,7 @@ def _count_at_once(table: _Table, bins: Bins, batch: Batch) -> tuple[Tensor, Ten
         return [table.count(bins, state[0], y, p, weight)]
 
     y, _, _ = cleaned(*batch)
-    return fold(step, [bins.empty()], bins.block(room()), *batch)[0], tf.reduce_all(_is_hard(y))
+    return fold(step, [bins.empty()], bins.block(room(), tf.shape(batch.y)[0]), *batch)[0], tf.reduce_all(_is_hard(y))
 
 
 def _count_by_guess(table: _Table, bins: Bins, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -119,7 +122,7 @@ def _count_by_guess(table: _Table, bins: Bins, batch: Batch) -> tuple[Tensor, Te
             weight = tf.where(_is_hard(y), weight, np.float32(np.nan)) if hard else weight
             return [table.count_ends(bins, state[0], y, p, weight, hard)]
 
-        return fold(step, [bins.empty()], bins.block(room()), *batch)[0]
+        return fold(step, [bins.empty()], bins.block(room(), tf.shape(batch.y)[0]), *batch)[0]
 
     first, _, _ = cleaned(*rows(batch, 0, tf.minimum(tf.shape(batch.y)[0], _FIRST)))
     guess = tf.reduce_all(_is_hard(first))

@@ -14,6 +14,7 @@ from keras_softsets._backend import Tensor
 from keras_softsets._kernels._blocks import a_gpu_is_visible
 
 _LANES = 8  # neighbours in the same bin would wait for each other; neighbours of other classes never are
+_FEW, _SMALL_BLOCK = 2**14, 2**9  # of few elements: XLA starts threads from about 600 on, for longer than the work
 _LEAST_PER_BIN = 8  # elements in a block for each bin, so that emptying and joining the bins is cheap beside counting
 
 
@@ -31,9 +32,11 @@ class Bins:
         self.total = size * classes * self.lanes
         self.paired = not a_gpu_is_visible()
 
-    def block(self, room: int) -> Tensor | int:
-        """The number of elements to work on at a time, at least `room`."""
-        return room if self.paired else tf.maximum(room, _LEAST_PER_BIN * self.size * self.classes)
+    def block(self, room: int, samples: Tensor) -> Tensor:
+        """The number of elements to work on at a time: `room`, fewer of few on a CPU, more for many bins on a GPU."""
+        if self.paired:
+            return tf.where(samples * self.classes <= _FEW, _SMALL_BLOCK, room)
+        return tf.maximum(room, _LEAST_PER_BIN * self.size * self.classes)
 
     def empty(self) -> Tensor:
         """Returns sums of nothing."""
