@@ -12,7 +12,7 @@ from keras_softsets import heaviside as heavisides
 from keras_softsets._backend import Tensor
 from keras_softsets._inputs import as_samples
 from keras_softsets._samples import Samples, explain
-from keras_softsets.decisions import Decision, DecisionLike, PerClass, Thresholds
+from keras_softsets.decisions import Argmax, Decision, DecisionLike, PerClass, Thresholds
 from keras_softsets.heaviside import Heaviside, HeavisideLike
 
 
@@ -127,22 +127,35 @@ def confusion_matrix(
 
 def sum_cells(samples: Samples, decision: Decision, heaviside: Heaviside) -> ConfusionMatrix:
     """Returns the cells in float64, so that counts stay exact past 2^24, by a kernel where there is one."""
-    if isinstance(decision, (Thresholds, PerClass)):
-        per_class = isinstance(decision, PerClass)
-        cells = _kernels.sum_cells(samples, decision.thresholds, heaviside, per_class=per_class)
-        if samples.classes is not None:  # inside a graph the kernel, made for any shape, has forgotten it
-            cells = ops.reshape(cells, (4, decision.rows, samples.classes))
-        return ConfusionMatrix.from_stacked(cells)
-    return sum_cells_by_definition(samples, decision, heaviside)
+    return ConfusionMatrix.from_stacked(sum_stacked_cells(samples, decision, heaviside))
+
+
+def sum_stacked_cells(samples: Samples, decision: Decision, heaviside: Heaviside) -> Tensor:
+    """Returns the cells of `sum_cells` in one tensor, (4, rows, classes)."""
+    if isinstance(decision, Argmax) and heaviside.differentiable:  # else every digit of a metric counts
+        members = _members(samples, decision, heaviside).map(lambda cell: cell[0])
+        return ops.expand_dims(_kernels.sum_samples(*members), 1)
+    if not isinstance(decision, (Thresholds, PerClass)):
+        return sum_cells_by_definition(samples, decision, heaviside).stacked()
+    per_class = isinstance(decision, PerClass)
+    cells = _kernels.sum_cells(samples, decision.thresholds, heaviside, per_class=per_class)
+    if samples.classes is None:
+        return cells
+    return ops.reshape(cells, (4, decision.rows, samples.classes))  # in a graph a kernel, made for any, forgets it
 
 
 def sum_cells_by_definition(samples: Samples, decision: Decision, heaviside: Heaviside) -> ConfusionMatrix:
     """The definition of the cells. The kernels equal it, but store nothing of size rows x samples."""
+    members = _members(samples, decision, heaviside)
+    return members.map(lambda cell: ops.sum(ops.cast(cell, "float64"), axis=-2))
+
+
+def _members(samples: Samples, decision: Decision, heaviside: Heaviside) -> ConfusionMatrix:
+    """How far each sample is in each cell, (rows, samples, classes)."""
     samples = samples.counted()
     y, w = samples.label, 1.0 if samples.weight is None else samples.weight
-    h = decision.memberships(samples, heaviside)  # (rows, samples, classes)
-    members = ConfusionMatrix(tp=w * y * h, fp=w * (1 - y) * h, fn=w * y * (1 - h), tn=w * (1 - y) * (1 - h))
-    return members.map(lambda cell: ops.sum(ops.cast(cell, "float64"), axis=-2))
+    h = decision.memberships(samples, heaviside)
+    return ConfusionMatrix(tp=w * y * h, fp=w * (1 - y) * h, fn=w * y * (1 - h), tn=w * (1 - y) * (1 - h))
 
 
 def sum_cells_of_sets(samples: Samples, decision: Decision, heaviside: Heaviside) -> ConfusionMatrix:

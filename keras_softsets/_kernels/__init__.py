@@ -18,6 +18,7 @@ import tensorflow as tf
 
 from keras_softsets._backend import Tensor
 from keras_softsets._kernels._binned import binned
+from keras_softsets._kernels._blocks import sum_samples as sum_samples
 from keras_softsets._kernels._boundary import boundary as boundary
 from keras_softsets._kernels._differentiable import Algorithm, Kernel
 from keras_softsets._kernels._direct import direct, direct_per_class

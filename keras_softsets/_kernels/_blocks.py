@@ -17,6 +17,7 @@ from keras_softsets._backend import Tensor
 _BLOCK = 2**13  # elements whose bins are counted at a time: 32 KB for each array
 _SLICES = 4
 _LONGEST_SUM = 2**9  # numbers that are added up in float32
+_FEW = 2**13  # numbers that are added up in float64 from the first
 _GPU_BLOCK = 2**16  # a GPU waits at the start of each block; still larger ones would lose digits in float32 sums
 
 
@@ -64,6 +65,7 @@ def a_gpu_is_visible() -> bool:
 
 def rows(arrays: Sequence[Tensor | None], start: Tensor, size: Tensor) -> list[Tensor | None]:
     """The same samples of each array."""
+    # With -1 in the place of the number of classes, XLA would pad each array to twice its sides.
     return [None if x is None else tf.slice(x, [start, 0], [size, tf.shape(x)[1]]) for x in arrays]
 
 
@@ -72,26 +74,36 @@ def sum_in_float64(x: Tensor, axis: int = 0) -> Tensor:
     return tf.reduce_sum(tf.cast(x, tf.float64), axis)
 
 
-def sum_samples(x: Tensor) -> Tensor:
-    """Sums over samples, to (classes,).
+def sum_samples(*arrays: Tensor) -> Tensor:
+    """Sums each over samples, to (arrays, classes).
 
     XLA computes neighbours side by side in an addition of slices, but not in a reduction that an elementwise function
     is fused into; so a few slices are added up first, and the reduction, of rows that are long for any number of
-    classes, has little left to do.
+    classes, has little left to do: rows of several samples in float32, and the long row that is left in float64.
     """
-    samples, classes = tf.unstack(tf.shape(x))
+    samples, classes = tf.unstack(tf.shape(arrays[0]))
     size = samples // _SLICES
-    first, second, third, fourth = (x[k * size : (k + 1) * size] for k in range(_SLICES))
-    return _sum_in_rows((first + second) + (third + fourth), size, classes) + sum_in_float64(x[_SLICES * size :])
+    lanes = tf.where(size * classes <= _FEW, size, (size + _LONGEST_SUM - 1) // _LONGEST_SUM)
+    lanes = tf.maximum(lanes, 1)
+    count = size // lanes
+    whole, in_rows = _SLICES * size, count * lanes
+
+    def total(x: Tensor) -> Tensor:
+        first, second, third, fourth = tf.split(_head(x, whole), _SLICES)
+        joined = (first + second) + (third + fourth)
+        rows = tf.reshape(_head(joined, in_rows), [count, lanes * classes])
+        together = tf.reshape(tf.reduce_sum(rows, 0), [lanes, classes])
+        return sum(map(sum_in_float64, (together, _tail(joined, in_rows), _tail(x, whole))))
+
+    return tf.stack([total(x) for x in arrays])
 
 
-def _sum_in_rows(x: Tensor, samples: Tensor, classes: Tensor) -> Tensor:
-    """Sums rows of several samples each in float32, and the long row that is left in float64."""
-    lanes = tf.maximum((samples + _LONGEST_SUM - 1) // _LONGEST_SUM, 1)
-    count = samples // lanes
-    rows = tf.reshape(x[: count * lanes], [count, lanes * classes])
-    together = tf.reshape(tf.reduce_sum(rows, 0), [lanes, classes])
-    return sum_in_float64(together) + sum_in_float64(x[count * lanes :])
+def _head(x: Tensor, samples: Tensor) -> Tensor:
+    return tf.slice(x, [0, 0], [samples, -1])
+
+
+def _tail(x: Tensor, samples: Tensor) -> Tensor:
+    return tf.slice(x, [samples, 0], [-1, -1])
 
 
 def gradients(function: Callable[..., Tensor], x: list[Tensor], upstream: Tensor | None = None) -> list[Tensor]:

@@ -12,8 +12,8 @@ from keras_softsets._backend import Tensor
 from keras_softsets._kernels._sizes import is_known, padded
 from keras_softsets._kernels._values import nan_in_all
 
-# The number of samples that count, a pull, whether labels are hard, and a vector of the gradient's shape.
-_SPECS: tuple[Any, ...] = (([], tf.int32), ([2, None, None],), ([], tf.bool), ([None, None],))
+# The number of samples that count, gradients in cells, whether labels are hard, and a vector of the gradient's shape.
+_SPECS: tuple[Any, ...] = (([], tf.int32), ([4, None, None], tf.float64), ([], tf.bool), ([None, None],))
 
 
 class Batch(NamedTuple):
@@ -44,7 +44,7 @@ class Kernel:
 
     def __init__(self, algorithm: Algorithm, *, weighted: bool) -> None:
         arrays = [tf.TensorSpec([None, None], tf.float32)] * (3 if weighted else 2)
-        count, pull, hard, v = (tf.TensorSpec(*spec) for spec in _SPECS)
+        count, in_cells, hard, v = (tf.TensorSpec(*spec) for spec in _SPECS)
 
         def sums(*arrays: Tensor) -> tuple[Tensor, Tensor]:
             batch = Batch(*arrays)
@@ -58,18 +58,20 @@ class Kernel:
             first = tf.cast(tf.range(tf.shape(arrays[1])[0])[:, None] < count, tf.float32)
             return sums(*arrays[:2], arrays[2] if weighted else tf.broadcast_to(first, tf.shape(arrays[1])))
 
-        def slopes(pull: Tensor, hard: Tensor, *arrays: Tensor) -> Tensor:
+        def slopes(in_cells: Tensor, hard: Tensor, *arrays: Tensor) -> Tensor:
             batch = Batch(*arrays)
-            return _counts(batch, algorithm.slopes(batch, hard, pull))
+            return _counts(batch, algorithm.slopes(batch, hard, _pull(in_cells)))
 
-        def second(pull: Tensor, v: Tensor, *arrays: Tensor) -> tuple[Tensor, Tensor]:
+        def second(in_cells: Tensor, v: Tensor, *arrays: Tensor) -> tuple[Tensor, Tensor]:
             batch = Batch(*arrays)
-            return algorithm.second(batch, pull, _counts(batch, v))
+            in_pull, in_p = algorithm.second(batch, _pull(in_cells), _counts(batch, v))
+            negative, positive = tf.unstack(tf.cast(in_pull, tf.float64))
+            return tf.stack([positive, negative, -positive, -negative]), in_p
 
         self.sums = _compiled(sums, arrays)
         self.sums_of_first = _compiled(sums_of_first, [count, *arrays])
-        self.slopes = _compiled(slopes, [pull, hard, *arrays])
-        self.second = _compiled(second, [pull, v, *arrays])
+        self.slopes = _compiled(slopes, [in_cells, hard, *arrays])
+        self.second = _compiled(second, [in_cells, v, *arrays])
 
     def __call__(self, *arrays: Tensor) -> Tensor:
         """Returns the cells, (4, thresholds, classes), in float64."""
@@ -85,8 +87,7 @@ class Kernel:
             totals, hard = sums(*map(tf.stop_gradient, arrays))
 
             def backward(upstream: Tensor, variables: Any = None) -> Any:
-                tp, fp, fn, tn = tf.unstack(tf.cast(upstream, tf.float32))
-                in_p = self._gradient(tf.stack([fp - tn, tp - fn]), hard, *arrays)
+                in_p = self._gradient(upstream, hard, *arrays)
                 return _with_variables((None, in_p, None)[: len(arrays)], variables)
 
             return totals, backward
@@ -95,15 +96,15 @@ class Kernel:
 
     @functools.cached_property
     def _gradient(self) -> Callable[..., Tensor]:
-        """The gradient in p as a function of the pull, in which it is linear, and of p, so that it has one itself."""
+        """The gradient in p as a function of that in the cells, in which it is linear, and of p: it has one itself."""
 
         @tf.custom_gradient
-        def gradient(pull: Tensor, hard: Tensor, *arrays: Tensor) -> tuple[Tensor, Callable[..., Any]]:
+        def gradient(in_cells: Tensor, hard: Tensor, *arrays: Tensor) -> tuple[Tensor, Callable[..., Any]]:
             def backward(v: Tensor, variables: Any = None) -> Any:
-                in_pull, in_p = self.second(pull, v, *arrays)
-                return _with_variables((in_pull, None, None, in_p, None)[: 2 + len(arrays)], variables)
+                found, in_p = self.second(in_cells, v, *arrays)
+                return _with_variables((found, None, None, in_p, None)[: 2 + len(arrays)], variables)
 
-            return self.slopes(*map(tf.stop_gradient, (pull, hard, *arrays))), backward
+            return self.slopes(*map(tf.stop_gradient, (in_cells, hard, *arrays))), backward
 
         return gradient
 
@@ -113,6 +114,12 @@ def _compiled(function: Callable[..., Any], signature: list[tf.TensorSpec]) -> C
     # and would warn of it in a model with five metrics of different thresholds.
     # Nothing is left to AutoGraph, whose conversion would take longer than all else before the first step.
     return tf.function(functools.partial(function), input_signature=signature, jit_compile=True, autograph=False)
+
+
+def _pull(in_cells: Tensor) -> Tensor:
+    """From the gradients in tp, fp, fn and tn to those in h, of negatives and of positives."""
+    tp, fp, fn, tn = tf.unstack(tf.cast(in_cells, tf.float32))
+    return tf.stack([fp - tn, tp - fn])
 
 
 def _counts(batch: Batch, x: Tensor) -> Tensor:

@@ -32,7 +32,7 @@ def _one_row(heaviside: Heaviside, at: float | np.ndarray) -> Algorithm:
     slope = _slope(heaviside, at)
 
     def sums(batch: Batch) -> tuple[Tensor, Tensor]:
-        cells = tf.stack([sum_samples(x) for x in _memberships(heaviside, at, *batch)])
+        cells = sum_samples(*_memberships(heaviside, at, *batch))
         return cells[:, None], tf.constant(False)  # nothing depends on the labels' kind
 
     def slopes(batch: Batch, hard: Tensor, pull: Tensor) -> Tensor:

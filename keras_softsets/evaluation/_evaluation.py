@@ -16,7 +16,7 @@ from keras_softsets._checks import check_whole_number
 from keras_softsets._inputs import Sets, as_samples, as_sets
 from keras_softsets._ranked import ranked
 from keras_softsets._samples import Samples, explain
-from keras_softsets.confusion import ConfusionMatrix, sum_cells, sum_cells_of_sets
+from keras_softsets.confusion import ConfusionMatrix, sum_cells_of_sets, sum_stacked_cells
 from keras_softsets.decisions import Argmax, AtRate, DecisionLike, Thresholds
 from keras_softsets.heaviside import HeavisideLike
 from keras_softsets.multiclass import MulticlassMatrix, sum_counts
@@ -178,7 +178,7 @@ class Evaluation:
     def _matrix(self, samples: Samples) -> Tensor:
         if self.of_classes:
             return sum_counts(samples, self.decision, self.heaviside)
-        return sum_cells(samples, self.decision, self.heaviside).stacked()
+        return sum_stacked_cells(samples, self.decision, self.heaviside)
 
     def _value(self, score: Score, matrix: MulticlassMatrix) -> Tensor:
         if score.of == "cells":

@@ -9,7 +9,7 @@ from keras import ops
 from keras_softsets._backend import Tensor
 from keras_softsets._operating import samples_of_bins
 from keras_softsets._samples import Samples
-from keras_softsets.confusion import ConfusionMatrix, sum_cells
+from keras_softsets.confusion import ConfusionMatrix, sum_stacked_cells
 from keras_softsets.decisions import DecisionLike, written
 from keras_softsets.evaluation import Evaluation
 from keras_softsets.heaviside import HeavisideLike
@@ -87,7 +87,7 @@ class Confusion(CellsMetric):
             return ConfusionMatrix.from_stacked(totals)
 
         def at_boundary(samples: Samples) -> Tensor:
-            return sum_cells(samples, self.evaluation.decision, self.evaluation.heaviside).stacked()
+            return sum_stacked_cells(samples, self.evaluation.decision, self.evaluation.heaviside)
 
         stacked = ops.cond(
             first.complete(), lambda: at_boundary(first.samples()), lambda: at_boundary(samples_of_bins(totals))
