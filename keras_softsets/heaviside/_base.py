@@ -115,7 +115,7 @@ def set_field(instance: Any, name: str, checked: Any) -> None:
 
 def like(number: Any, p: Tensor) -> Tensor:
     """Returns a number or an array in the type of `p`."""
-    return ops.cast(number, p.dtype)
+    return ops.cast(number, p.dtype) if ops.is_tensor(number) else np.asarray(number, ops.dtype(p))
 
 
 def _key(attribute: Any) -> Hashable:

@@ -44,15 +44,14 @@ class LinearHeaviside(Heaviside):
         threshold = threshold if ops.is_tensor(threshold) else np.asarray(threshold, "float64")
         margin = xp.minimum(threshold, 1 - threshold)
         below, above = p < like(threshold - margin / 2, p), p > like(threshold + margin / 2, p)
-        mirrored = like(xp.where(threshold > 0.5, 1.0, 0.0), p)
-        q, m = mirrored + (1 - 2 * mirrored) * p, like(margin, p)
+        mirrored, m = threshold > 0.5, like(margin, p)
+        q = _either(mirrored, 1 - p, p)
         first = q * like(2 * self.delta / margin, p)
         middle = 0.5 + (q - m) * like((1 - 2 * self.delta) / margin, p)
         last = 1 - (1 - q) * like(self.delta / (1 - 1.5 * margin), p)
-        is_mirrored = mirrored > 0.5
-        starts, ends = ops.where(is_mirrored, above, below), ops.where(is_mirrored, below, above)
+        starts, ends = _either(mirrored, above, below), _either(mirrored, below, above)
         h = ops.clip(ops.where(starts, first, ops.where(ends, last, middle)), 0.0, 1.0)
-        return mirrored + (1 - 2 * mirrored) * h
+        return _either(mirrored, 1 - h, h)
 
     def pieces(self, thresholds: Sequence[float]) -> Pieces:
         """The break points of all thresholds; between two neighbours every h(., threshold) is a straight line."""
@@ -67,3 +66,10 @@ class LinearHeaviside(Heaviside):
         rises = np.diff(values) / np.maximum(np.diff(points), 1e-30)
         edge_slope = np.where(at < low, rises[:, :1], np.where(at > high, rises[:, 2:], rises[:, 1:2]))
         return Pieces(edges, h[:, :-1], h[:, 1:], np.diff(h) / np.diff(edges), edge_slope)
+
+
+def _either(condition: Any, x: Tensor, y: Tensor) -> Tensor:
+    """Returns `ops.where`, or one of the two if it is known which: a graph half the size is ready in half the time."""
+    if ops.is_tensor(condition) or np.any(condition) != np.all(condition):
+        return ops.where(condition, x, y)
+    return x if np.all(condition) else y

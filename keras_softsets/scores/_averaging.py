@@ -56,8 +56,11 @@ def averaged(
         zero_division: Value of a score that is 0 / 0, or `"ignore"`, which leaves it out of the average. If nothing is
             left, the value is 0.
     """
-    values, _ = averaged_sets(score, cells.map(lambda cell: cell[:, None]), check_average(average), zero_division)
-    return values[0]
+    average = check_average(average)
+    if average == "micro":
+        cells = cells.map(lambda cell: ops.sum(cell, 1, keepdims=True))
+    values, defined = _scored(score, cells, zero_division)
+    return values if average is None else _mean(values, [defined, _importance(cells, average)], axis=0)[0]
 
 
 def averaged_sets(
@@ -71,28 +74,26 @@ def averaged_sets(
     """
     if average == "micro":
         cells = cells.map(lambda cell: ops.sum(cell, 2, keepdims=True))
-    values, defined = _scored(score, cells, zero_division)
-    if average is None:
-        return values, defined
-    return _mean(values, defined * _importance(cells, average), axis=1)
-
-
-def _scored(score: Score, cells: ConfusionMatrix, zero_division: ZeroDivision) -> tuple[Tensor, Tensor]:
-    """The score of each set and class, averaged over thresholds, and where it has a meaning."""
     thresholds, *sets = ops.shape(cells.tp)
     flat = cells.map(lambda cell: ops.reshape(cell, (thresholds, sets[0] * sets[1])))  # scores know two axes
+    values, defined = (None if x is None else ops.reshape(x, sets) for x in _scored(score, flat, zero_division))
+    if average is not None:
+        values, defined = _mean(values, [defined, _importance(cells, average)], axis=1)
+    return values, ops.ones_like(values) if defined is None else defined
+
+
+def _scored(score: Score, cells: ConfusionMatrix, zero_division: ZeroDivision) -> tuple[Tensor, Tensor | None]:
+    """The score of each class, averaged over thresholds, and where it has a meaning; None if that is everywhere."""
     ignore = zero_division == "ignore"
     with zero_division_as(0.0 if ignore else float(zero_division)):
-        values = score(flat)
+        values = score(cells)
     if len(values.shape) not in (1, 2):
         raise ValueError(
             "A score must keep the cells' shape (thresholds, classes), or give (classes,) from all thresholds. "
             f"Received: {score!r} of shape {tuple(values.shape)}"
         )
-    defined = _defined(score, flat, values) if ignore else ops.ones_like(values)
-    if len(values.shape) == 2:
-        values, defined = _mean(values, defined, axis=0) if ignore else (ops.mean(values, 0), defined[0])
-    return ops.reshape(values, sets), ops.reshape(defined, sets)
+    defined = _defined(score, cells, values) if ignore else None
+    return (values, defined) if len(values.shape) == 1 else _mean(values, [defined], axis=0)
 
 
 def of_matrix(score: Score, matrix: MulticlassMatrix, zero_division: ZeroDivision) -> tuple[Tensor, Tensor]:
@@ -120,22 +121,26 @@ def _defined(score: Score, matrix: ConfusionMatrix | MulticlassMatrix, values: T
     return 1 - ops.cast(undefined, values.dtype)
 
 
-def _importance(cells: ConfusionMatrix, average: Average) -> Tensor:
-    """Weights of the classes, (sets, classes) or (classes,)."""
+def _importance(cells: ConfusionMatrix, average: Average) -> Tensor | None:
+    """Weights of the classes, (sets, classes) or (classes,); None if all are alike."""
     if average == "weighted":
         return ops.stop_gradient(cells.positives[0])
-    classes = cells.tp.shape[2]
     if isinstance(average, str) or average is None:
-        return ops.ones_like(cells.tp[0])
+        return None
+    classes = cells.tp.shape[-1]
     if classes not in (None, len(average)):
         raise ValueError(f"`average` must have one importance for each of {classes} classes. Received: {average}")
     return ops.cast(ops.convert_to_tensor(average), cells.tp.dtype)
 
 
-def _mean(values: Tensor, weights: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    """The weighted mean, 0 where all weights are, and whether there was any."""
+def _mean(values: Tensor, weights: Sequence[Tensor | None], axis: int) -> tuple[Tensor, Tensor | None]:
+    """The mean with the product of all weights, 0 where that is, and where it is not; None if it never is."""
+    given = [weight for weight in weights if weight is not None]
+    if not given and values.shape[axis]:
+        return ops.mean(values, axis), None
+    weight = math.prod(given, start=ops.ones_like(values))
     # First to a scale on which no sum is lost, however small weights are.
-    largest = ops.max(weights, axis, keepdims=True, initial=0.0)
-    shares = weights / ops.where(largest > 0, largest, 1.0)
+    largest = ops.max(weight, axis, keepdims=True, initial=0.0)
+    shares = weight / ops.where(largest > 0, largest, 1.0)
     total = ops.sum(shares, axis)
     return ops.sum(values * shares, axis) / ops.where(total > 0, total, 1.0), ops.cast(total > 0, values.dtype)
