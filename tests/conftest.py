@@ -1,4 +1,5 @@
 import atexit
+import gc
 import os
 import shutil
 import tempfile
@@ -20,6 +21,11 @@ LONGEST = ("test_replicas.py", "test_training.py", "test_examples.py")
 def pytest_collection_modifyitems(items):
     """The longest files first: each file goes to one pytest worker, and none should get them at the end."""
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+
+
+def pytest_collection_finish():
+    """What importing has left lives to the end; looking through it again and again would only take time."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

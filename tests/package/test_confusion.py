@@ -1,5 +1,7 @@
 """The door and the cells: every shape, type and weight, against the paper's equations; errors that name the mistake."""
 
+import itertools
+
 import numpy as np
 import pytest
 import reference
@@ -15,17 +17,24 @@ def as_array(cells):
     return np.stack([np.asarray(cell) for cell in cells])
 
 
-@pytest.mark.parametrize("name", ["linear", "sigmoid", "step"])
-@pytest.mark.parametrize("thresholds", [(0.5,), (0.01,), (0.99,), NINE, WIDE], ids=str)
-@pytest.mark.parametrize("classes", [1, 5])
-def test_cells_are_the_papers(name, thresholds, classes, rng):
+def cases_of_the_paper():
+    """Every pair of an approximation, thresholds, a number of classes, and weights or none; all together are slow."""
+    names, thresholds = ["linear", "sigmoid", "step"], [(0.5,), (0.01,), (0.99,), NINE, WIDE]
+    for case in itertools.product(names, thresholds, (1, 5), (False, True)):
+        name, at, classes, weighted = case
+        usual = weighted == (names.index(name) + thresholds.index(at) + (classes > 1)) % 2
+        yield pytest.param(*case, marks=() if usual else pytest.mark.slow, id=f"{name}-{at}-{classes}-{weighted}")
+
+
+@pytest.mark.parametrize(("name", "thresholds", "classes", "weighted"), cases_of_the_paper())
+def test_cells_are_the_papers(name, thresholds, classes, weighted, rng):
     p, y = rng.random((301, classes)).astype("float32"), rng.random((301, classes)) < 0.3
-    for w in (None, rng.random((301, classes)) + 0.1):
-        cells = confusion_matrix(y, p, w, threshold=thresholds, heaviside=name)
-        expected = reference.cells(y, p, w, thresholds=thresholds, heaviside=reference.HEAVISIDES[name])
-        np.testing.assert_allclose(as_array(cells), expected, rtol=1e-5, atol=1e-5)
-        assert cells.tp.shape == (len(thresholds), classes)
-        assert cells.tp.dtype == "float32"
+    w = rng.random((301, classes)) + 0.1 if weighted else None
+    cells = confusion_matrix(y, p, w, threshold=thresholds, heaviside=name)
+    expected = reference.cells(y, p, w, thresholds=thresholds, heaviside=reference.HEAVISIDES[name])
+    np.testing.assert_allclose(as_array(cells), expected, rtol=1e-5, atol=1e-5)
+    assert cells.tp.shape == (len(thresholds), classes)
+    assert cells.tp.dtype == "float32"
 
 
 @pytest.mark.parametrize("heaviside", ["linear", "sigmoid", "step", TabulatedHeaviside()], ids=str)

@@ -131,6 +131,7 @@ DIRECT = {
     "sigmoid, loop": (SigmoidHeaviside(), MANY[::4]),
 }
 ALL = BINNED | DIRECT
+TYPICAL = ["linear, 1", "linear, 9", "linear, uneven", "step, 9", "tabulated", "sigmoid, 9"]  # each way to the sums
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -143,7 +144,7 @@ def test_exact_at_random_at_break_points_and_beside_them(name):
     check(heaviside, thresholds, (0.3 + 0.5 * y).astype("float32"), p)
 
 
-@pytest.mark.parametrize("name", ["linear, 1", "linear, 9", "linear, uneven", "step, 9", "tabulated", "sigmoid, 9"])
+@pytest.mark.parametrize("name", TYPICAL)
 @pytest.mark.parametrize("classes", [1, 3])
 def test_exact_with_weights_over_several_blocks(name, classes):
     heaviside, thresholds = ALL[name]
@@ -231,17 +232,23 @@ def test_thresholds_that_float32_takes_for_0_or_1(thresholds):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_nan_is_in_every_cell_and_an_empty_batch_is_zero(name):
+def test_nan_is_in_every_cell(name):
     heaviside, thresholds = ALL[name]
     y, p, _ = batch()
     p[17] = np.nan
     assert np.isnan(computed(heaviside, y, p, None, thresholds, 1.0)[0]).all()
+
+
+@pytest.mark.parametrize("name", [pytest.param(x, marks=() if x in TYPICAL else pytest.mark.slow) for x in ALL])
+def test_an_empty_batch_is_zero(name):
+    heaviside, thresholds = ALL[name]
+    y, p, _ = batch()
     cells, gradient = computed(heaviside, y[:0], p[:0], None, thresholds, 1.0)
     assert not cells.any()
     assert gradient.shape == (0, 1)
 
 
-@pytest.mark.parametrize("name", ["linear, 1", "linear, 9", "linear, uneven", "step, 9", "tabulated", "sigmoid, 9"])
+@pytest.mark.parametrize("name", TYPICAL)
 def test_weight_zero_leaves_no_trace_and_probabilities_are_clipped(name):
     heaviside, thresholds = ALL[name]
     y, p, w = batch(weighted=True)

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 import reference
-from class_cases import classes_batch
+from class_cases import AVERAGED, OF_THE_MATRIX, classes_batch
 from sklearn import metrics as sk
 
 from keras_softsets import Argmax, evaluate, metrics, scores, tune_threshold
@@ -33,13 +33,30 @@ def value(ids, p, w, offsets, name, average="macro"):
     return evaluate(ids, p, name, w, threshold=Argmax(offsets=tuple(offsets)), average=average, **SCORES.get(name, {}))
 
 
-def brute_force(ids, p, w, offsets, k, name):
+def by_scikit_learn(ids, decided, w, name, classes=3, average="macro"):
+    """The same of decided classes."""
+    w = w.astype("float64")
+    if name not in AVERAGED:
+        score = OF_THE_MATRIX["kappa quadratic" if name == "kappa" else name][1]
+        return score(ids, decided, classes, sample_weight=w)
+    known = isinstance(average, str)
+    options = dict(labels=range(classes), sample_weight=w, zero_division=0, average=average if known else None)
+    found = AVERAGED[name](ids, decided, **options)
+    return found if known else np.average(found, weights=average)
+
+
+def winners(p, offsets):
+    return reference.winners(p, np.array(offsets)).argmax(-1)
+
+
+def brute_force(ids, p, w, offsets, k, name, score=by_scikit_learn):
     """The best score over the offsets of class k, tried between all places where a decision changes."""
     log_p = np.log(np.maximum(p.astype("float64"), np.finfo("float32").tiny))
     others = np.delete(log_p + offsets, k, 1).max(1)
     places = np.unique(np.round(others - log_p[:, k], 12))
     tried = [places[0] - 1, *(places[:-1] + np.diff(places) / 2), places[-1] + 1]
-    return max(value(ids, p, w, [*offsets[:k], b, *offsets[k + 1 :]], name) for b in tried)
+    decided = [winners(p, [*offsets[:k], b, *offsets[k + 1 :]]) for b in tried]
+    return max(score(ids, each, w, name, p.shape[1]) for each in decided)
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -76,7 +93,8 @@ def test_averages(average):
     tuned = tune_threshold(ids, p, "f1", w, decision="argmax", average=average)
     assert tuned.score == value(ids, p, w, tuned.threshold.offsets, "f1", average)
     grid = np.linspace(-2, 2, 9)
-    best_of_grid = max(value(ids, p, w, (0.0, a, b), "f1", average) for a, b in itertools.product(grid, grid))
+    decided = [winners(p, (0.0, a, b)) for a, b in itertools.product(grid, grid)]
+    best_of_grid = max(by_scikit_learn(ids, each, w, "f1", average=average) for each in decided)
     assert tuned.score > best_of_grid - 0.03  # a local optimum, and not a poor one
 
 
@@ -87,7 +105,7 @@ def test_metrics_and_scikit_learn_agree_with_the_tuned_score():
         metric = metrics.SoftSetMetric(name, threshold=tuned.threshold, **SCORES[name])
         metric.update_state(ids, p, w)
         assert float(metric.result()) == pytest.approx(tuned.score, rel=1e-6)
-        decided = reference.winners(p, np.array(tuned.threshold.offsets)).argmax(-1)
+        decided = winners(p, tuned.threshold.offsets)
         expected = {
             "f1": sk.f1_score(ids, decided, average="macro", sample_weight=w),
             "kappa": sk.cohen_kappa_score(ids, decided, weights="quadratic", sample_weight=w),
@@ -135,8 +153,12 @@ def test_weights_of_classes_and_scores_of_ones_own():
         return scores.ratio(matrix.right[-1], matrix.decided[-1] + 1.0, matrix)
 
     own = scores.Score(precision_of_the_last, of="classes", registered=False)
+
+    def of_decided(ids, decided, w, *_):
+        return w[(ids == 2) & (decided == 2)].sum() / (w[decided == 2].sum() + 1)
+
     tuned = tune_threshold(ids, p, own, w, decision="argmax")
-    assert tuned.score >= brute_force(ids, p, w, [0.0, 0.0, 0.0], 2, own) - 1e-12
+    assert tuned.score >= brute_force(ids, p, w, [0.0, 0.0, 0.0], 2, own, of_decided) - 1e-12
 
 
 def test_extreme_probabilities():

@@ -51,14 +51,22 @@ def data(rng, n, ties=False, dtype="float32"):
 @pytest.mark.parametrize("rate", AT)
 @pytest.mark.parametrize("score", ONE_THRESHOLD)
 def test_evaluate_is_brute_force(score, rate, rng):
-    for n, ties in ((1, False), (7, True), (60, False), (60, True)):
-        y, p, w = data(rng, n, ties)
-        for least in RATES:
-            expected = brute_force(score, rate, least, y, p) if 0 < y.sum() < n else None
-            if expected is not None:
-                assert evaluate(y, p, score, threshold=AT[rate](least)) == pytest.approx(expected, abs=1e-12)
-                weighted = brute_force(score, rate, least, y, p, w)
-                assert evaluate(y, p, score, w, threshold=AT[rate](least)) == pytest.approx(weighted, abs=1e-12)
+    """Samples without and with ties are two classes, which are independent; and then there are few samples."""
+    y, p, w = (np.stack(pair, 1) for pair in zip(data(rng, 60), data(rng, 60, ties=True)))
+    for least in RATES:
+        check_brute_force(score, rate, [least], y, p)
+    check_brute_force(score, rate, RATES, y, p, w)
+    for weight in (None, w[:7, 1]):
+        check_brute_force(score, rate, RATES, y[:7, 1], p[:7, 1], weight)
+
+
+def check_brute_force(score, rate, rates, y, p, w=None):
+    assert (y.mean(0) > 0).all()
+    assert (y.mean(0) < 1).all()
+    classes = zip(*(np.atleast_2d(x.T) for x in (y, p, np.ones(y.shape) if w is None else w)))
+    expected = [np.mean([brute_force(score, rate, least, *each) for least in rates]) for each in classes]
+    found = evaluate(y, p, score, w, threshold=AT[rate](rates), average=None)
+    np.testing.assert_allclose(np.ravel(found), expected, rtol=0, atol=1e-12)
 
 
 def test_metrics_have_the_names_and_values_of_keras(rng):
@@ -155,16 +163,24 @@ def distributions(rng, n):
 @pytest.mark.parametrize("rate", AT)
 def test_metrics_are_within_a_ten_thousandth_for_every_distribution(rate, rng):
     y, kinds = distributions(rng, 30_000)
-    for name, p in kinds.items():
-        p = p.astype("float32")
-        for score, least in (("precision", 0.95), ("recall", 0.8), ("specificity", 0.95), ("f1", 0.3)):
-            if score != rate:
-                exact = evaluate(y, p, score, threshold=AT[rate](least))
-                metric = metrics.SoftSetMetric(score, threshold=AT[rate](least), dtype="float64")
-                found = float(metric(y, p))
-                assert exact - 1e-4 <= found <= exact + 1e-12, (name, score, least)
-                reached = evaluate(y, p, score, threshold=metric.threshold())
-                assert found == pytest.approx(reached if found else 0, abs=1e-12), (name, score, least)
+    p = np.stack(list(kinds.values()), 1).astype("float32")
+    y = np.repeat(y[:, None], len(kinds), 1)
+    for score, least in (("precision", 0.95), ("recall", 0.8), ("specificity", 0.95), ("f1", 0.3)):
+        if score != rate:
+            check_metric(score, AT[rate](least), y, p)
+    check_metric("f1", AT[rate](0.3), y[:, :1], p[:, :1])
+
+
+def check_metric(score, decision, y, p):
+    """Class by class, it is hardly below the exact value, and exactly what its threshold reaches."""
+    exact = evaluate(y, p, score, threshold=decision, average=None)
+    metric = metrics.SoftSetMetric(score, threshold=decision, average=None, dtype="float64")
+    found = keras.ops.convert_to_numpy(metric(y, p))
+    assert (exact - 1e-4 <= found).all(), (exact, found)
+    assert (found <= exact + 1e-12).all(), (exact, found)
+    cells = reference.cells(y, p >= np.float32(metric.threshold()), heaviside=reference.step)
+    (reached,) = reference.SCORES[score](*cells)
+    np.testing.assert_allclose(found, np.where(found, reached, 0), rtol=0, atol=1e-12)
 
 
 def test_every_float_is_in_the_bin_whose_edge_is_below_it(rng):

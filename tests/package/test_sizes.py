@@ -1,5 +1,6 @@
 """Batches padded to a few sizes: the same numbers as without, and few sizes indeed."""
 
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -32,23 +33,32 @@ def value_and_gradient(loss, y, p, w):
     return value, tape.gradient(value, p)
 
 
-def compared(loss, arrays):
-    """Pairs without and with padding: a graph of that one size, and one of all; not compiled, and compiled."""
+def compared(loss, arrays, compiled):
+    """Pairs without and with padding: a graph of that one size, and one of all; maybe compiled; and eagerly."""
     specs = [None if x is None else tf.TensorSpec([None, *x.shape[1:]], x.dtype) for x in arrays]
     given = [x for x in arrays if x is not None]
-    for jit_compile in (False, True):
+    for jit_compile in (False, True)[: 1 + compiled]:
         step = tf.function(value_and_gradient, autograph=False, jit_compile=jit_compile)
-        yield [step.get_concrete_function(loss, *kind)(*given) for kind in (arrays, specs)]
-    yield step.get_concrete_function(loss, *arrays)(*given), value_and_gradient(loss, *arrays)  # eagerly
+        unpadded, padded = (step.get_concrete_function(loss, *kind)(*given) for kind in (arrays, specs))
+        yield unpadded, padded
+    yield unpadded, value_and_gradient(loss, *arrays)
 
 
-@pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize("weighted", [False, True])
-def test_a_padded_batch_equals_the_unpadded_one(name, weighted):
-    for n in SIZES:
-        y, p, w = batch(n, weighted=weighted)
-        p = np.log(p + 1e-3) if name == "logits" else p
-        check(LOSSES[name], [y, p, w])
+def padding_cases():
+    """Every pair of a loss, a size, weights or none, and a compiled step or not; all combinations are slow."""
+    for (k, name), (j, n), weighted in itertools.product(enumerate(LOSSES), enumerate(SIZES), (False, True)):
+        usual, compiled = weighted == (k + j) % 2, k % 3 == j
+        if usual:
+            yield name, n, weighted, compiled
+        if not (usual and compiled):
+            yield pytest.param(name, n, weighted, True, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("name", "n", "weighted", "compiled"), padding_cases())
+def test_a_padded_batch_equals_the_unpadded_one(name, n, weighted, compiled):
+    y, p, w = batch(n, weighted=weighted)
+    p = np.log(p + 1e-3) if name == "logits" else p
+    check(LOSSES[name], [y, p, w], compiled=compiled)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
@@ -57,9 +67,9 @@ def test_in_every_type(dtype):
     check(LOSSES["nine"], [y, tf.cast(p, dtype), w], 2.5e-7 if dtype == "float64" else 1e-3)
 
 
-def check(loss, arrays, tolerance=5e-7):  # a few units in the last place of float32
+def check(loss, arrays, tolerance=5e-7, compiled=True):  # a few units in the last place of float32
     arrays = [None if x is None else tf.convert_to_tensor(x) for x in arrays]
-    for pair in compared(loss, arrays):
+    for pair in compared(loss, arrays, compiled):
         (value, gradient), (other, slopes) = ([np.asarray(tf.cast(x, tf.float64)) for x in found] for found in pair)
         scale = np.abs(gradient).max()
         assert scale > 0

@@ -24,8 +24,8 @@ SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if not path.n
 TIMEOUT = 900  # of a hanging script, not of a slow machine
 NUMBER = r"(-?\d+\.\d+)"
 
-# These set up devices, a precision or a score for themselves; the others share the process, and what it has compiled.
-ALONE = ("custom_score", "distributed", "train_mlp", "train_tiny_darknet")
+# These set up devices or a score for themselves; the others share the process, and what it has compiled.
+ALONE = ("custom_score", "distributed", "train_mlp")
 
 # What a script gets besides --smoke, a row of its table to be found in its output, and the files that it leaves.
 # Paths are relative to an empty folder, in which every script runs.

@@ -45,24 +45,29 @@ def masked_model(policy="float32"):
     return keras.Model(inputs, keras.layers.Dense(1, "sigmoid", dtype=policy)(keras.layers.Dense(4, dtype=policy)(x)))
 
 
-def gradients(strategy, loss, batch):
-    """Loss and gradients of one batch, summed over replicas."""
+def gradients(strategy, losses, sizes):
+    """Losses and gradients of batches of these sizes, summed over replicas; all in one step, which is traced once."""
     with strategy.scope():
         model = masked_model()
 
     def replica_step(x, y, w):
-        with tf.GradientTape() as tape:
-            value = loss(y, model(x), w)
-        return value, tape.gradient(value, [v.value for v in model.trainable_variables])
+        found = {}
+        for name, loss in losses.items():
+            with tf.GradientTape() as tape:
+                value = loss(y, model(x), w)
+            slopes = tape.gradient(value, [v.value for v in model.trainable_variables])
+            found[name] = {"value": value, "gradient": tf.concat([tf.reshape(x, [-1]) for x in slopes], 0)}
+        return found
 
     @tf.function
-    def step(*arguments):
-        found = strategy.run(replica_step, args=arguments)
+    def step(iterator):
+        found = strategy.run(replica_step, args=next(iterator))
         return tf.nest.map_structure(lambda x: strategy.reduce("SUM", x, axis=None), found)
 
-    rows = tf.data.Dataset.from_tensor_slices(batch).batch(len(batch[0]))
-    value, found = step(*next(iter(strategy.experimental_distribute_dataset(rows))))
-    return {"value": value, "gradient": np.concatenate([np.ravel(x) for x in found])}
+    for size in sizes:
+        batch = tf.data.Dataset.from_tensor_slices(tuple(array[:size] for array in data())).batch(size)
+        for name, found in step(iter(strategy.experimental_distribute_dataset(batch))).items():
+            yield from ((f"batch {size}/{name}/{key}", value) for key, value in found.items())
 
 
 def fit(strategy, policy="float32"):
@@ -93,10 +98,8 @@ def everything(strategy):
         for policy in ("float32", "mixed_bfloat16")
         for key, value in fit(strategy, policy).items()
     }
-    for size in (BATCH, 5, 1):
-        batch = tuple(array[:size] for array in data())
-        for name, loss in {**parts(), "blend": BlendedLoss(parts(), WEIGHTS)}.items():
-            found |= {f"batch {size}/{name}/{k}": v for k, v in gradients(strategy, loss, batch).items()}
+    losses = {**parts(), "blend": BlendedLoss(parts(), WEIGHTS)}
+    found |= dict(gradients(strategy, losses, (BATCH, 5, 1)))
     return found | contexts(strategy)
 
 
