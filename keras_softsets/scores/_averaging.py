@@ -28,7 +28,7 @@ def check_average(average: Any) -> Average:
     importances = tuple(check_number("average", importance, 0.0) for importance in as_floats(average))
     if not sum(importances) > 0:
         raise ValueError(
-            "`average` must be a word or a sequence of the classes' importances, one of them greater than 0. "
+            "`average` must be a word or a sequence of the classes' importances, at least one of them greater than 0. "
             f"Received: average={average}"
         )
     return importances
@@ -53,7 +53,7 @@ def averaged(
         average: `"macro"` is the mean over classes, `"micro"` scores the cells summed over classes, `"weighted"`
             weights classes by their positives, a sequence by their importance, and `None` gives one value for each
             class.
-        zero_division: Value of a score that is 0 / 0, or `"ignore"`, which leaves it out of the average. If nothing is
+        zero_division: Value of a score that is 0 / 0, or `"ignore"` to leave it out of the average. If nothing is
             left, the value is 0.
     """
     values, _ = averaged_sets(score, cells.map(lambda cell: cell[:, None]), check_average(average), zero_division)
@@ -66,8 +66,8 @@ def averaged_sets(
     """Scores each of several sets, from cells of shape (thresholds, sets, classes).
 
     Returns:
-        The values of the sets, (sets,) or, for `average=None`, (sets, classes), and in the same shape whether each has
-        a meaning, as 0 and 1.
+        The values of the sets, (sets,) or, for `average=None`, (sets, classes), and in the same shape whether each is
+        defined, as 0 and 1.
     """
     if average == "micro":
         cells = cells.map(lambda cell: ops.sum(cell, 2, keepdims=True))
@@ -78,9 +78,9 @@ def averaged_sets(
 
 
 def _scored(score: Score, cells: ConfusionMatrix, zero_division: ZeroDivision) -> tuple[Tensor, Tensor]:
-    """The score of each set and class, averaged over thresholds, and where it has a meaning."""
+    """The score of each set and class, averaged over thresholds, and where it is defined."""
     thresholds, *sets = ops.shape(cells.tp)
-    flat = cells.map(lambda cell: ops.reshape(cell, (thresholds, sets[0] * sets[1])))  # scores know two axes
+    flat = cells.map(lambda cell: ops.reshape(cell, (thresholds, sets[0] * sets[1])))  # scores take two axes
     ignore = zero_division == "ignore"
     with zero_division_as(0.0 if ignore else float(zero_division)):
         values = score(flat)
@@ -96,7 +96,7 @@ def _scored(score: Score, cells: ConfusionMatrix, zero_division: ZeroDivision) -
 
 
 def of_matrix(score: Score, matrix: MulticlassMatrix, zero_division: ZeroDivision) -> tuple[Tensor, Tensor]:
-    """Scores a c x c matrix; returns the value, and whether it has a meaning, as 0 or 1."""
+    """Scores a c x c matrix; returns the value, and whether it is defined, as 0 or 1."""
     with zero_division_as(1.0 if zero_division == 1 else 0.0):
         value = score(matrix)
     if len(value.shape):
@@ -113,7 +113,7 @@ def of_matrices(score: Score, counts: Tensor, zero_division: ZeroDivision) -> tu
 
 
 def _defined(score: Score, matrix: ConfusionMatrix | MulticlassMatrix, values: Tensor) -> Tensor:
-    """Where a score is not 0 / 0: once more with NaN for that, but a NaN of the data is none."""
+    """Where a score is not 0 / 0: it is computed again with NaN for 0 / 0; a NaN in the data does not count as one."""
     with zero_division_as(math.nan):
         marked = score(type(matrix)(*map(ops.stop_gradient, matrix)))
     undefined = ops.logical_and(ops.isnan(marked), ops.logical_not(ops.isnan(values)))
@@ -133,8 +133,8 @@ def _importance(cells: ConfusionMatrix, average: Average) -> Tensor:
 
 
 def _mean(values: Tensor, weights: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    """The weighted mean, 0 where all weights are, and whether there was any."""
-    # First to a scale on which no sum is lost, however small weights are.
+    """The weighted mean, 0 where all weights are 0, and whether any weight was not."""
+    # Rescaled first, so that no sum underflows, however small the weights are.
     largest = ops.max(weights, axis, keepdims=True, initial=0.0)
     shares = weights / ops.where(largest > 0, largest, 1.0)
     total = ops.sum(shares, axis)
