@@ -16,7 +16,7 @@ HEADER = ("work", "loss", "ratio, median [quartiles]", "ms", "goal", "met")
 
 def page(results: Results) -> str:
     """Returns the page of all parts that were measured."""
-    parts = ["# Speed in everyone's shape", made_by(results), goals(results)]
+    parts = ["# Speed with other shapes", made_by(results), goals(results)]
     if "sizes" in results:
         parts += ["## Batch sizes that were not seen before", new_sizes(results["sizes"])]
     if "metrics" in results:
