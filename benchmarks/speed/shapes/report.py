@@ -18,7 +18,7 @@ def page(results: Results) -> str:
     """Returns the page of all parts that were measured."""
     parts = ["# Speed with other shapes", made_by(results), goals(results)]
     if "sizes" in results:
-        parts += ["## Batch sizes that were not seen before", new_sizes(results["sizes"])]
+        parts += ["## New batch sizes", new_sizes(results["sizes"])]
     if "metrics" in results:
         parts += ["## Five scores of the same cells in `fit`", shared(results["metrics"])]
     for number, found in results.get("growth", {}).items():
