@@ -1,4 +1,4 @@
-"""A score of your own in ten lines: a missed fraud costs as much as looking into 50 alerts.
+"""Your own score in ten lines: a missed fraud costs as much as looking into 50 alerts.
 
     python examples/custom_score.py
 
@@ -78,7 +78,7 @@ def main(args):
     print(f"savings passes {len(passed)} checks, from shapes and weights to half precision and saving")
 
     losses = {"BCE": keras.losses.BinaryCrossentropy(), "savings": keras_softsets.SoftSetLoss("savings")}
-    costs, pictured = {}, {}
+    costs, drawn = {}, {}
     for seed in range(args.seeds):  # another split, too: with few frauds, it matters most which are tested
         data = datasets.load(args.data, seed=seed)
         y, parts = data.test[1], (data.validation[0], data.test[0])
@@ -96,7 +96,7 @@ def main(args):
             tuned = keras_softsets.tune_threshold(data.validation[1], on_validation, "savings").threshold
             costs.setdefault(f"{name}, at 0.5", []).append(cost_of(y, on_test, 0.5))
             costs.setdefault(f"{name}, tuned", []).append(cost_of(y, on_test, tuned))
-            pictured[name] = on_test
+            drawn[name] = on_test
 
     print(f"\n{'On test data':20}{'cost per 1000':>20}{'alerts':>10}{'missed':>10}   mean of {args.seeds} seed(s)")
     for name, rows in costs.items():
@@ -104,7 +104,7 @@ def main(args):
         print(f"{name:20}{mean[0]:13.1f} ± {spread[0]:4.1f}{mean[1]:10.0f}{mean[2]:10.1f}")
 
     args.output.mkdir(parents=True, exist_ok=True)
-    figure = plots.score_against_threshold(y, pictured, "savings")
+    figure = plots.score_against_threshold(y, drawn, "savings")
     best = max(line.get_ydata().max() for line in figure.axes[0].lines)
     figure.axes[0].set_ylim(-best / 4, 1.1 * best)  # this score can lie outside 0 to 1
     figure.savefig(args.output / "savings_against_threshold.png")
