@@ -1,7 +1,7 @@
 """Weights of positives and negatives by probability, in bins fine enough for probabilities of any size.
 
-Evenly spaced thresholds are coarse where models are sure: 200 of them cannot resolve p = 1e-6. Here only the bins from
-1/16 to 15/16 are even:
+Evenly spaced thresholds are coarse where models are sure: 200 of them cannot resolve p = 1e-6. Here only the bins in
+the middle are even:
 
 * from 1/16 to 15/16, bins are 2^-16 wide;
 * towards 0, they follow the bit patterns of float32 numbers: 1/4096 of p or less (below 1e-8, 1/64 of p);
