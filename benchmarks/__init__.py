@@ -1,1 +1,1 @@
-"""Measurements: of speed in `speed`, of quality in `paper`; results of both in `results`."""
+"""Measurements: `speed` of speed; `paper`, `recipes`, `classes` and `operating` of quality; `results` keeps them."""

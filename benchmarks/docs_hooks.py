@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def on_config(config: Any) -> Any:
-    """Adds the version, which is written in `keras_softsets/__init__.py` alone, to the name that every page shows."""
+    """Adds the version, which is stated only in `keras_softsets/__init__.py`, to the name that every page shows."""
     text = (ROOT / "keras_softsets/__init__.py").read_text()
     found = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
     assert found, "keras_softsets/__init__.py must state __version__"

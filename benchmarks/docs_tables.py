@@ -1,4 +1,4 @@
-"""Puts the tables of the studies into the pages that speak of them.
+"""Puts the tables of the studies into the pages that discuss them.
 
     python -m benchmarks.docs_tables        # after a study has run; the tests fail where a page is not up to date
 
@@ -36,12 +36,12 @@ TABLES: dict[str, Callable[[], str]] = {
 
 
 def filled(page: str) -> str:
-    """Returns the text of a page with its tables as the results on disk have them."""
+    """Returns the text of a page, with its tables made from the results on disk."""
     return _MARKED.sub(lambda found: f"{found[1]}{found[2]}{TABLES[found[1]]()}\n", page)
 
 
 def pages() -> list[Path]:
-    """Returns the pages that have such tables."""
+    """Returns the pages that contain such tables."""
     every = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     return [page for page in every if "<!-- table: " in page.read_text()]
 

@@ -1,7 +1,7 @@
 """Networks on CIFAR-10-Frog, epoch by epoch, written as a user would: Keras losses, `BlendSchedule` and `fit`.
 
-One file for each trial, one line for each epoch. A trial that was killed is resumed after its last whole epoch: order
-of the images and weights of a blend depend on the epoch alone.
+There is one file for each trial, with one line for each epoch. A trial that was killed resumes after its last complete
+epoch: the order of the images and the weights of a blend depend on the epoch alone.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from keras_softsets.datasets import Splits
 
 DATA, BATCH_SIZE = "cifar10_frog", 128
 SCHEDULED_EPOCHS = 3
-MINUTES_PER_EPOCH = {"small_cnn": 1.0, "tiny_darknet": 2.0}  # on two cores; only until a line on disk says better
+MINUTES_PER_EPOCH = {"small_cnn": 1.0, "tiny_darknet": 2.0}  # on two cores; used only until there are lines on disk
 
 
 class Method(NamedTuple):
-    """What is compiled, what is done to the data, and whether the score's weight grows with the epochs."""
+    """The loss, what is done to the data, and whether the score's weight grows with the epochs."""
 
     label: str
     loss: Callable[[], keras.losses.Loss]
@@ -72,7 +72,7 @@ def run(
     *,
     list_only: bool,
 ) -> None:
-    """Trains what is missing, seed by seed, so that all methods have the first seed before any has the second."""
+    """Trains what is missing, seed by seed: all methods have the first seed before any has the second."""
     wanted = [(network, name, trial) for network in networks for trial in range(trials) for name in methods]
     left = [each for each in wanted if len(read_lines(folder / path(*each))) < study.epochs]
     minutes = [_minutes(study, *each, folder) for each in left]
@@ -131,7 +131,7 @@ def _compiled(network: str, method: Method, trial: int) -> keras.Model:
 
 
 def _seed_dropout(model: keras.Model, trial: int, epoch: int) -> None:
-    """Makes dropout depend on trial and epoch alone: a weights file does not bring back where its seeds were."""
+    """Makes dropout depend on trial and epoch alone: a weights file does not restore the state of its seeds."""
     for number, layer in enumerate(model.layers):
         if isinstance(layer, keras.layers.Dropout):
             layer.seed_generator.state.assign([1000 * trial + epoch, number])
@@ -160,7 +160,7 @@ def balanced(part: tuple[np.ndarray, np.ndarray], balance: str, trial: int) -> t
 
 
 def batches(data: tuple[np.ndarray, ...], trial: int, epoch: int) -> tf.data.Dataset:
-    """Returns images, labels and weights in an order that trial and epoch decide; `fit` would wait for a tuner."""
+    """Returns images, labels and weights, ordered by trial and epoch; with arrays, `fit` would wait for a tuner."""
     order = np.random.default_rng([trial, epoch]).permutation(len(data[1]))
     untuned = tf.data.Options()
     untuned.autotune.enabled = False

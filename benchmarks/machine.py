@@ -16,7 +16,7 @@ def version(package: str) -> str | None:
 
 
 def processor() -> str:
-    """Returns what the processor is called; its kind where the system does not say."""
+    """Returns the name of the processor; its kind if the system does not name it."""
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
@@ -24,7 +24,7 @@ def processor() -> str:
 
 
 def graphics() -> str | None:
-    """Returns what the first GPU that TensorFlow sees is called."""
+    """Returns the name of the first GPU that TensorFlow sees."""
     import tensorflow as tf
 
     devices = tf.config.get_visible_devices("GPU")

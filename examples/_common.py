@@ -1,7 +1,7 @@
-"""What the examples share: arguments that are checked before anything slow is imported, and a strategy for the devices.
+"""What the examples share: arguments, checked before anything slow is imported, and a strategy for the devices.
 
-Importing TensorFlow takes seconds. So each example reads its command line first (`--help` and mistakes answer at once),
-and names are listed here instead of being asked for; the tests compare them with the package.
+Importing TensorFlow takes seconds, so each example reads its command line first, and `--help` and mistakes are answered
+at once. Names are therefore listed here instead of being read from the package; the tests compare the two.
 """
 
 import argparse
@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 
 TABLES = ("adult", "cocktail_party", "creditcard_fraud", "mammography", "spambase", "synthetic_05", "synthetic_33")
-SCORES = (  # of one class against the rest, which is what a model with one output has
+SCORES = (  # for one class against the rest, as a model with one output has
     *("accuracy", "balanced_accuracy", "cohen_kappa", "f1", "f_beta", "g_mean", "jaccard", "mcc", "pr_auc"),
     *("precision", "recall", "roc_auc", "specificity", "tversky", "youden_j"),
 )
@@ -32,7 +32,7 @@ def whole(low=1, high=None):
 
 
 def between(low, high, closed=False):
-    """Returns a type of argument: a number between two others, which themselves are allowed if `closed`."""
+    """Returns a type of argument: a number between two others, which are included if `closed`."""
     rule = f"must be a number from {low:g} to {high:g}" if closed else f"must be a number between {low:g} and {high:g}"
     return _checked(float, lambda value: low < value < high or (closed and value in (low, high)), rule)
 
@@ -43,13 +43,13 @@ def positive(rule="must be a number greater than 0"):
 
 
 def folder():
-    """Returns a type of argument: a folder that exists or can be made."""
+    """Returns a type of argument: a folder that exists or can be created."""
 
     def usable(path):
         existing = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
         return existing.is_dir()
 
-    return _checked(Path, usable, "must be a folder, or a path where one can be made")
+    return _checked(Path, usable, "must be a folder, or a path where one can be created")
 
 
 def add_seed(parser, of):
@@ -72,11 +72,11 @@ def _checked(convert, is_right, rule):
 def make_strategy(devices=None, without_gpu=None):
     """Returns a strategy over the first GPUs, or over logical CPU devices, which behave the same but are no faster.
 
-    To be called before anything else runs: devices cannot be changed later.
+    Call it before anything else runs: devices cannot be changed later.
 
     Args:
-        devices: How many; by default all GPUs.
-        without_gpu: How many where there is no GPU and `devices` is not given; by default one, without replicas.
+        devices: Number of devices; by default all GPUs.
+        without_gpu: Number of devices if there is no GPU and `devices` is not given; by default one, without replicas.
     """
     import tensorflow as tf
 
@@ -94,6 +94,6 @@ def make_strategy(devices=None, without_gpu=None):
 
 
 def rounded_batch(batch_size, strategy):
-    """Returns a multiple of the number of replicas: Keras 3.15 wants the first batch to be the same on each of them."""
+    """Returns a multiple of the number of replicas: Keras 3.15 needs a first batch of equal size on all of them."""
     replicas = strategy.num_replicas_in_sync
     return math.ceil(batch_size / replicas) * replicas

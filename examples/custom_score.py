@@ -1,18 +1,19 @@
-"""A score of your own in ten lines: a missed fraud costs as much as looking into 50 alerts.
+"""Your own score in ten lines: a missed fraud costs as much as looking into 50 alerts.
 
     python examples/custom_score.py
 
-The function `savings` below becomes a loss, a metric and the goal of threshold tuning. It is compared with what one
-would do without it: cross-entropy, and the threshold with the lowest cost on validation data. For a cost that is linear
-in the four cells, as here, that is a strong competitor, because the best threshold of a calibrated model is known:
-1 / 50. An interrupted run starts again; it takes a few minutes.
+The function `savings` below becomes a loss, a metric and the goal of threshold tuning. It is compared with the usual
+way: cross-entropy, and the threshold with the lowest cost on validation data. For a cost that is linear in the four
+cells, as here, that is a strong rival, because the best threshold of a calibrated model is known: 1 / 50. A run takes a
+few minutes; an interrupted run starts from the beginning.
 
-On creditcard_fraud (three seeds) it is also the better one: a cost of 15.5 +- 1.8 alerts per 1000 transactions, against
-18.9 +- 4.6 with the loss at 0.5 and 34.0 with cross-entropy at 0.5. The loss pays where no threshold can be tuned, and
-for scores such as F1 that are not linear.
+On creditcard_fraud (three seeds) the rival is also the better one: a cost of 15.5 +- 1.8 alerts per 1000 transactions,
+against 18.9 +- 4.6 with the loss at 0.5 and 34.0 with cross-entropy at 0.5. The loss pays off where no threshold can be
+tuned, and for scores such as F1 that are not linear.
 
-Both continue from the same few epochs of cross-entropy. From scratch, this loss learns to do nothing at all: with one
-fraud in 600 transactions any alert is a bad deal at first, and once all probabilities are near 0 the gradient is, too.
+Both continue from the same few epochs of cross-entropy. From scratch, this loss learns never to raise an alert: with
+one fraud in 600 transactions any alert is a bad deal at first, and once all probabilities are near 0, the gradient is
+too.
 """
 
 from pathlib import Path
@@ -24,10 +25,10 @@ def parse_arguments():
     parser = make_parser(__doc__)
     parser.add_argument("--data", choices=TABLES, default="creditcard_fraud", help="default: creditcard_fraud")
     parser.add_argument("--seeds", type=whole(), default=3, help="trainings with each loss (default: 3)")
-    parser.add_argument("--epochs", type=whole(), default=10, help="of cross-entropy, then of each loss (default: 10)")
-    parser.add_argument("--window", type=whole(), default=5, help="of epochs, for early stopping (default: 5)")
+    parser.add_argument("--epochs", type=whole(), default=10, help="with cross-entropy, then each loss (default: 10)")
+    parser.add_argument("--window", type=whole(), default=5, help="epochs in the stopping window (default: 5)")
     parser.add_argument("--output", type=folder(), default=Path("runs/custom_score"), help="where the figure goes")
-    parser.add_argument("--smoke", action="store_true", help="generated data and two epochs, to see that it runs")
+    parser.add_argument("--smoke", action="store_true", help="generated data and two epochs, to check that it runs")
     args = parser.parse_args()
     if args.smoke:
         args.data, args.seeds, args.epochs = "synthetic_05", 1, 2
@@ -46,7 +47,7 @@ from keras_softsets import datasets, metrics, models, plots
 MISS = 50.0  # what a missed fraud costs, in alerts
 
 
-@keras_softsets.score  # registered, so that models which use it can be saved and loaded
+@keras_softsets.score  # registered, so that models that use it can be saved and loaded
 def savings(cells, miss=MISS):
     """Cost avoided per transaction, in alerts: 0 for doing nothing, negative for crying wolf."""
     return (miss * cells.tp - cells.predicted_positives) / keras.ops.maximum(cells.total, 1.0)
@@ -73,12 +74,12 @@ def cost_of(y, p, threshold):
 
 
 def main(args):
-    passed = keras_softsets.check_score(savings)  # says what is wrong with a score before a training does
+    passed = keras_softsets.check_score(savings)  # finds what is wrong with a score before training does
     print(f"savings passes {len(passed)} checks, from shapes and weights to half precision and saving")
 
     losses = {"BCE": keras.losses.BinaryCrossentropy(), "savings": keras_softsets.SoftSetLoss("savings")}
-    costs, pictured = {}, {}
-    for seed in range(args.seeds):  # a split, too: with few frauds, which ones are in the test part matters most
+    costs, drawn = {}, {}
+    for seed in range(args.seeds):  # another split, too: with few frauds, it matters most which are tested
         data = datasets.load(args.data, seed=seed)
         y, parts = data.test[1], (data.validation[0], data.test[0])
         costs.setdefault("do nothing", []).append((1000 * MISS * y.mean(), 0, y.sum()))
@@ -88,14 +89,14 @@ def main(args):
         train(model, losses["BCE"], data, args)
         start = model.get_weights()
         for name, loss in losses.items():
-            print(f"\nGoing on with {name}, seed {seed}")
+            print(f"\nContinuing with {name}, seed {seed}")
             model.set_weights(start)
             train(model, loss, data, args)
             on_validation, on_test = (model.predict(x, batch_size=8192, verbose=0)[:, 0] for x in parts)
             tuned = keras_softsets.tune_threshold(data.validation[1], on_validation, "savings").threshold
             costs.setdefault(f"{name}, at 0.5", []).append(cost_of(y, on_test, 0.5))
             costs.setdefault(f"{name}, tuned", []).append(cost_of(y, on_test, tuned))
-            pictured[name] = on_test
+            drawn[name] = on_test
 
     print(f"\n{'On test data':20}{'cost per 1000':>20}{'alerts':>10}{'missed':>10}   mean of {args.seeds} seed(s)")
     for name, rows in costs.items():
@@ -103,9 +104,9 @@ def main(args):
         print(f"{name:20}{mean[0]:13.1f} ± {spread[0]:4.1f}{mean[1]:10.0f}{mean[2]:10.1f}")
 
     args.output.mkdir(parents=True, exist_ok=True)
-    figure = plots.score_against_threshold(y, pictured, "savings")
+    figure = plots.score_against_threshold(y, drawn, "savings")
     best = max(line.get_ydata().max() for line in figure.axes[0].lines)
-    figure.axes[0].set_ylim(-best / 4, 1.1 * best)  # this score is not between 0 and 1
+    figure.axes[0].set_ylim(-best / 4, 1.1 * best)  # this score can lie outside 0 to 1
     figure.savefig(args.output / "savings_against_threshold.png")
     print(f"Figure: {args.output / 'savings_against_threshold.png'}")
 

@@ -2,9 +2,9 @@
 
     make demo            # or: python examples/demo.py --help
 
-(a) Which wines are excellent? 3.7 % are, so F1 is reported. (b) Which of five grades does a wine have? Grades have an
-order, so quadratic kappa is reported. The data come with the package. Every seed is another split into training,
-validation and test data and another start of the network; the five are trained side by side, as five outputs of one
+(a) Which wines are excellent? Only 3.7 % are, so F1 is reported. (b) Which of five grades does a wine have? Grades have
+an order, so quadratic kappa is reported. The data come with the package. Each seed gives another split into training,
+validation and test data and other initial weights; the five networks are trained side by side, as five outputs of one
 Keras model.
 """
 
@@ -24,7 +24,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=Path("runs/demo"), help="where results and figure go")
     parser.add_argument("--export", type=Path, default=Path("saved_models/demo"), help="where the best models go")
-    parser.add_argument("--smoke", action="store_true", help="one seed and two epochs, to see that it runs")
+    parser.add_argument("--smoke", action="store_true", help="one seed and two epochs, to check that it runs")
     return parser.parse_args()
 
 
@@ -50,7 +50,7 @@ from keras_softsets import (
     tune_threshold,
 )
 
-tf.get_logger().setLevel("ERROR")  # it warns that six models are compiled, which is meant
+tf.get_logger().setLevel("ERROR")  # it warns that six models are compiled, which is intended
 KAPPA = scores.kappa(weights="quadratic")
 BCE, CROSS_ENTROPY = keras.losses.BinaryCrossentropy(), keras.losses.SparseCategoricalCrossentropy()
 KAPPA_BLEND = BlendedLoss({"kappa": SoftKappa(), "ce": CROSS_ENTROPY}, weights={"kappa": 1.0, "ce": 0.3})
@@ -93,8 +93,8 @@ THRESHOLDS = [k / 50 for k in range(1, 50)]
 
 
 def load(seeds):
-    """Returns for each problem the splits of all seeds."""
-    with contextlib.redirect_stderr(io.StringIO()):  # TensorFlow Datasets speaks of a download, and there is none
+    """Returns the splits of all seeds for each problem."""
+    with contextlib.redirect_stderr(io.StringIO()):  # TensorFlow Datasets announces a download, but there is none
         grades = [datasets.load("wine_quality", seed=seed) for seed in range(seeds)]
     excellent = [datasets.Splits(*((x, (y == 4).astype("float32")[:, None]) for x, y in data)) for data in grades]
     return {"excellent": excellent, "grade": grades}
@@ -109,12 +109,12 @@ def network(head, seed):
 
 
 def balanced(y):
-    """Weights with which positives and negatives count the same in sum."""
+    """Weights with which positives and negatives count the same in total."""
     return np.where(y[:, 0] == 1, 0.5 / y.mean(), 0.5 / (1 - y.mean())).astype("float32")
 
 
 class Progress(keras.callbacks.Callback):
-    """One bar for each loss; nothing where the output is no terminal."""
+    """One progress bar for each loss; none if the output is not a terminal."""
 
     def __init__(self, name, epochs):
         super().__init__()
@@ -156,7 +156,7 @@ def tune(problem, y, p):
 
 
 def on_validation(problem, y, p, tuned):
-    """The mean score of two halves; a tuned decision is judged on the half that has not tuned it."""
+    """The mean score of two halves; a tuned decision is judged on the half that was not used to tune it."""
     halves = slice(0, None, 2), slice(1, None, 2)
     values = []
     for half, other in (halves, halves[::-1]):
@@ -185,7 +185,7 @@ def judge(problem, tuned, splits, networks):
 
 
 def compare(problem, splits, epochs):
-    """Trains with every loss; returns rows by label, and by label what could be exported."""
+    """Trains with every loss; returns the rows and the exportable models, both by label."""
     rows, candidates = {}, {}
     for name in problem["losses"]:
         networks = train(problem, name, splits, epochs)
@@ -241,7 +241,7 @@ def draw(results):
 
 
 def export(problem, rows, candidates, folder):
-    """Writes the network of the first seed; says why it is this loss."""
+    """Exports the network of the first seed, and says why this loss was chosen."""
     means = {label: float(np.mean(row["validation"])) for label, row in rows.items()}
     label, second, *_ = sorted(means, key=means.get, reverse=True)
     networks, decisions = candidates[label]
@@ -270,7 +270,7 @@ def classify(folders, splits):
 
 
 def write(results, folder):
-    """Writes the numbers and their figure, which names the numbers' digest."""
+    """Writes the numbers and their figure, which holds the numbers' digest."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(results) + "\n"
     (folder / "results.json").write_text(text)

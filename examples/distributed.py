@@ -1,15 +1,16 @@
-"""One loss, any number of devices: trains on all visible GPUs, or on logical CPU devices where there is none.
+"""One loss, any number of devices: trains on all visible GPUs, or on logical CPU devices if there is none.
 
     python examples/distributed.py                        # all GPUs, or two logical CPU devices
-    python examples/distributed.py --devices 4 --check    # and the difference to a single device
+    python examples/distributed.py --devices 4 --check    # and the difference from a single device
     python examples/distributed.py --data mammography     # real data
 
 The loss is that of the global batch: the cells are summed over devices before the score. With --check the model is
 trained once more on one device, on the same batches from the same start, and losses and weights are compared. The model
-has no dropout, because dropout draws other random numbers on each device.
+has no dropout, because dropout draws different random numbers on each device.
 
-Devices add in another order, and such differences of rounding grow with the steps: on adult the losses agree to six
-digits for two epochs and to 0.004 over ten. One device does the same when its first weights are changed by 1e-7.
+Several devices add in a different order, and the differences in rounding grow with the number of steps: on adult the
+losses agree to six digits for two epochs and to 0.004 over ten. One device shows the same when its initial weights are
+changed by 1e-7.
 """
 
 import os
@@ -20,16 +21,16 @@ from _common import MOST_DEVICES, TABLES, add_seed, make_parser, make_strategy, 
 def parse_arguments():
     parser = make_parser(__doc__)
     parser.add_argument(
-        "--devices", type=whole(1, MOST_DEVICES), help="GPUs, or CPU devices where there is none (default: all, or 2)"
+        "--devices", type=whole(1, MOST_DEVICES), help="GPUs, or CPU devices if there is none (default: all, or 2)"
     )
-    parser.add_argument("--check", action="store_true", help="train on one device, too, and compare")
+    parser.add_argument("--check", action="store_true", help="also train on one device, and compare")
     parser.add_argument("--data", choices=TABLES, help="default: a generated table")
-    parser.add_argument("--samples", type=whole(10), default=20000, help="of the generated table (default: 20000)")
+    parser.add_argument("--samples", type=whole(10), default=20000, help="rows of the generated table (default: 20000)")
     parser.add_argument("--batch-size", type=whole(), default=1024, help="of all devices together (default: 1024)")
     parser.add_argument("--epochs", type=whole(), default=10, help="(default: 10)")
     parser.add_argument("--learning-rate", type=positive(), default=0.01, help="(default: 0.01)")
-    add_seed(parser, "the start and of the order of the data")
-    parser.add_argument("--smoke", action="store_true", help="few data and two epochs, to see that it runs")
+    add_seed(parser, "the initial weights and of the order of the data")
+    parser.add_argument("--smoke", action="store_true", help="little data and two epochs, to check that it runs")
     args = parser.parse_args()
     if args.smoke:
         args.data, args.samples, args.batch_size, args.epochs = None, 1000, 256, 2
@@ -50,7 +51,7 @@ from keras_softsets import datasets, metrics, models
 
 
 def table(args):
-    """Features and labels, generated with about one positive in ten unless --data names some; or put in your own."""
+    """Features and labels, generated with about one positive in ten unless --data is given; or use your own."""
     if args.data:
         return datasets.load(args.data, seed=args.seed).train
     rng = np.random.default_rng(0)
@@ -60,8 +61,8 @@ def table(args):
 
 
 def train(strategy, data, args):
-    """Returns the loss of each epoch and the weights; nothing in here but `scope` knows of devices."""
-    keras.utils.set_random_seed(args.seed)  # the same start, and the same order of the data
+    """Returns the loss of each epoch and the weights; nothing here but `scope` depends on the devices."""
+    keras.utils.set_random_seed(args.seed)  # the same initial weights, and the same order of the data
     with strategy.scope():
         model = models.mlp(data[0].shape[1], dropout=0.0)
         model.compile(keras.optimizers.Adam(args.learning_rate), keras_softsets.SoftF1(), metrics=[metrics.F1()])
@@ -86,7 +87,7 @@ def main(args):
             losses_of_one, weights_of_one = train(tf.distribute.get_strategy(), data, args)
         loss = np.abs(losses - losses_of_one).max()
         weight = max(np.abs(a - b).max() for a, b in zip(weights, weights_of_one))
-        print(f"Largest difference to one device: {loss:.1e} in the loss, {weight:.1e} in the weights")
+        print(f"Largest difference from one device: {loss:.1e} in the loss, {weight:.1e} in the weights")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Make saved_models/example_classifier: the paper's MLP on synthetic_05, trained with SoftF1 and a fixed seed.
+"""Makes saved_models/example_classifier: the paper's MLP on synthetic_05, trained with SoftF1 and a fixed seed.
 
     rm -r saved_models/example_classifier/1
     python examples/make_example_classifier.py
 
-It is small, so it is part of the repository: for examples/serve.py, for the tests, and to try TF Serving with.
+It is small enough to be part of the repository, for examples/serve.py, for the tests, and to try TF Serving with.
 """
 
 from pathlib import Path
@@ -40,7 +40,7 @@ from keras_softsets import SoftF1, WindowedEarlyStopping, datasets, export_class
 
 def main(args):
     keras.utils.set_random_seed(0)
-    data = datasets.load("synthetic_05")  # features come standardised, so that is what the exported model expects
+    data = datasets.load("synthetic_05")  # features are standardised, and the exported model expects them so
     model = models.mlp(3)
     model.compile(keras.optimizers.Adam(1e-3), SoftF1(), metrics=[metrics.F1()])
     model.fit(
@@ -55,7 +55,7 @@ def main(args):
     tuned = tune_threshold(data.validation[1], model.predict(data.validation[0], verbose=0)[:, 0], "f1")
     folder = export_classifier(model, args.export, threshold=tuned.threshold, version=args.version)
 
-    # What counts is what the file answers, not what the model in memory does.
+    # What counts is what the exported file answers, not the model in memory.
     serve = tf.saved_model.load(str(folder)).signatures["serving_default"]
     answer = serve(features=tf.constant(data.test[0]))
     labels = tf.cast(answer["label"], tf.float32)

@@ -2,9 +2,9 @@
 
     python examples/multi_label.py
 
-Predictions of shape (n, labels) are `labels` problems side by side. "macro" gives each label the same say, so the rare
-ones are learnt; "micro" adds up the cells of all labels, so the common ones decide. The data are made up on the spot.
-An interrupted run starts again; it takes about a minute.
+Predictions of shape (n, labels) are `labels` problems side by side. With "macro", each label counts the same, so the
+rare ones are learnt; "micro" adds up the cells of all labels, so the common ones dominate. The data are generated. A
+run takes about a minute; an interrupted run starts from the beginning.
 """
 
 from pathlib import Path
@@ -14,12 +14,12 @@ from _common import folder, make_parser, whole
 
 def parse_arguments():
     parser = make_parser(__doc__)
-    parser.add_argument("--samples", type=whole(100), default=8192, help="to train on (default: 8192)")
+    parser.add_argument("--samples", type=whole(100), default=8192, help="samples to train on (default: 8192)")
     parser.add_argument("--epochs", type=whole(), default=200, help="at most this many (default: 200)")
-    parser.add_argument("--window", type=whole(), default=50, help="of epochs, for early stopping (default: 50)")
+    parser.add_argument("--window", type=whole(), default=50, help="epochs in the stopping window (default: 50)")
     parser.add_argument("--output", type=folder(), default=Path("runs/multi_label"), help="where the figure goes")
     parser.add_argument("--export", type=folder(), help="SavedModel of the BCE model with a threshold for each label")
-    parser.add_argument("--smoke", action="store_true", help="few samples and three epochs, to see that it runs")
+    parser.add_argument("--smoke", action="store_true", help="few samples and three epochs, to check that it runs")
     args = parser.parse_args()
     if args.smoke:
         args.samples, args.epochs = 2048, 3
@@ -52,10 +52,10 @@ def train(name, loss, parts, args):
     print(f"\nTraining with {name}")
     keras.utils.set_random_seed(0)
     (x, y), validation, _ = parts
-    # A bias for each label, started at its log odds, would also help; here all losses start from the same network.
+    # A bias for each label that starts at its log odds would also help; here all losses start from the same network.
     model = models.mlp(x.shape[1], classes=len(RATES), dropout=0.2)
     model.compile(keras.optimizers.Adam(1e-3), loss, metrics=[metrics.F1(average="macro", name="macro_f1")])
-    # A rare label needs large batches: with 2 % positives, 1024 samples hold twenty of them, 32 samples mostly none.
+    # A rare label needs large batches: with 2 % positives, 1024 samples hold twenty of them, 32 samples usually none.
     stopping = WindowedEarlyStopping("val_macro_f1", mode="max", window=args.window)
     model.fit(x, y, 1024, args.epochs, verbose=2, validation_data=validation, callbacks=[stopping])
     return model

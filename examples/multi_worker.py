@@ -7,10 +7,11 @@
     export TF_CONFIG='{"cluster": {"worker": ["host0:12345", "host1:12345"]}, "task": {"type": "worker", "index": 0}}'
     python examples/multi_worker.py --directory /shared/run
 
-`fit` fails under this strategy in Keras 3 (3.15.1), so this is a loop on `strategy.run`; it can be read as a template.
-Every epoch ends with a checkpoint in --directory, which all machines must see. If a worker dies, the others stop with
-an error; start the same commands again (a cluster manager does it for you), and the job goes on after the last finished
-epoch. The order of the data depends on the seed and the epoch alone, so the end is the same as without the accident.
+`fit` fails under this strategy in Keras 3 (3.15.1), so this is a loop on `strategy.run`; it can serve as a template.
+Every epoch ends with a checkpoint in --directory, which all machines must be able to see. If a worker dies, the others
+stop with an error; start the same commands again (a cluster manager does that for you), and the job resumes after the
+last finished epoch. The order of the data depends on the seed and the epoch alone, so the result is the same as that of
+an undisturbed run.
 """
 
 import json
@@ -33,12 +34,12 @@ def parse_arguments():
         "--directory", type=folder(), default=Path("runs/multi_worker"), help="for checkpoints and model"
     )
     parser.add_argument("--data", choices=TABLES, help="the same on every worker (default: a generated table)")
-    parser.add_argument("--samples", type=whole(10), default=20000, help="of the generated table (default: 20000)")
+    parser.add_argument("--samples", type=whole(10), default=20000, help="rows of the generated table (default: 20000)")
     parser.add_argument("--batch-size", type=whole(), default=1024, help="of all workers together (default: 1024)")
     parser.add_argument("--epochs", type=whole(), default=10, help="(default: 10)")
     parser.add_argument("--learning-rate", type=positive(), default=0.01, help="(default: 0.01)")
-    add_seed(parser, "the start and of the order of the data")
-    parser.add_argument("--smoke", action="store_true", help="few data and three epochs, to see that it runs")
+    add_seed(parser, "the initial weights and of the order of the data")
+    parser.add_argument("--smoke", action="store_true", help="little data and three epochs, to check that it runs")
     args = parser.parse_args()
     if args.smoke:
         args.data, args.samples, args.batch_size, args.epochs = None, 1001, 250, 3
@@ -74,16 +75,16 @@ def start_local(count):
             time.sleep(0.1)
         lost = [f"worker {index} ({worker.poll()})" for index, worker in enumerate(workers) if worker.poll()]
         if lost:
-            print(f"Ended early: {', '.join(lost)}. The same command goes on after the last finished epoch.")
+            print(f"Ended early: {', '.join(lost)}. The same command resumes after the last finished epoch.")
         return 1 if lost else 0
     finally:
         for worker in workers:
-            worker.kill()  # nothing happens to those that have finished
+            worker.kill()  # has no effect on those that have finished
             worker.wait()
 
 
 def table(args):
-    """Features and labels, generated unless --data names some; or put in your own, the same on every worker."""
+    """Features and labels, generated unless --data is given; or use your own, the same on every worker."""
     if args.data:
         return datasets.load(args.data, seed=args.seed).train
     rng = np.random.default_rng(0)
@@ -113,10 +114,10 @@ def make_step(strategy, model, optimizer, loss, metric):
         metric.update_state(y, probabilities)
         return value
 
-    @tf.function(autograph=False)  # there is nothing to convert, and TensorFlow would warn of its own code
+    @tf.function(autograph=False)  # there is nothing to convert, and TensorFlow would warn about its own code
     def step(iterator):
         # The batch is taken in here. Outside, a worker whose last batch has a new size would trace the step again while
-        # the others do not, and they would wait for each other for ever.
+        # the others do not, and they would wait for each other forever.
         return strategy.reduce("SUM", strategy.run(replica_step, args=next(iterator)), axis=None)
 
     return step
@@ -131,7 +132,7 @@ def is_chief(resolver):
 def check_same_epoch(strategy, epoch):
     mean = strategy.reduce("MEAN", strategy.run(tf.function(lambda: tf.constant(float(epoch)))), axis=None)
     if float(mean) != epoch:
-        raise SystemExit(f"--directory must be one that all workers see. Received: {epoch} finished epochs here only")
+        raise SystemExit(f"--directory must be visible to all workers. Received: {epoch} finished epochs here only")
 
 
 def train(args):
@@ -152,7 +153,7 @@ def train(args):
     start, steps = int(finished.numpy()), math.ceil(len(data[0]) / args.batch_size)
     check_same_epoch(strategy, start)
     if chief:
-        print(f"{strategy.num_replicas_in_sync} replicas, going on after epoch {start} of {args.epochs}", flush=True)
+        print(f"{strategy.num_replicas_in_sync} replicas, resuming after epoch {start} of {args.epochs}", flush=True)
     for epoch in range(start, args.epochs):
         iterator = batches(strategy, data, epoch, args)
         losses = [float(step(iterator)) for _ in range(steps)]
@@ -160,7 +161,7 @@ def train(args):
         metric.reset_state()
         finished.assign(epoch + 1)
         if chief:
-            manager.save()  # its last act is to point to the new files, so a kill leaves the old ones valid
+            manager.save()  # points to the new files last: the old ones stay valid until then
             print(f"epoch {epoch + 1}/{args.epochs}: loss {sum(losses) / steps:.8f}, F1 {score:.4f}", flush=True)
     if chief:
         model.save(args.directory / "model.keras")
@@ -169,12 +170,12 @@ def train(args):
 
 def main(args):
     if args.local:
-        table(args)  # prepares the data once, before all workers want to
+        table(args)  # prepares the data once, before all workers need them
         sys.exit(start_local(args.local))
     try:
         train(args)
-    except tf.errors.OpError as error:  # what is left of a job when one of its workers has gone
-        sys.exit(f"Stopped; start the job again to go on after the last finished epoch. {error.message}")
+    except tf.errors.OpError as error:  # what remains of a job when one of its workers has died
+        sys.exit(f"Stopped; start the job again to resume after the last finished epoch. {error.message}")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,15 @@
-"""Grade wines: classes that have an order, and quadratic kappa, which charges for the distance of a wrong grade.
+"""Grade wines: classes that have an order, and quadratic kappa, which penalises the distance of a wrong grade.
 
     python examples/ordinal.py --seeds 5
 
-Three ways to the same number, all of them decided by the largest class: cross-entropy; cross-entropy with an offset
-for each class, tuned on validation data; and a blend of soft quadratic kappa with cross-entropy, with and without
-such offsets. The tuned offsets are the honest rival: much of what a set loss gains at the plain argmax they give as
-well, for nothing but a few seconds after training. An interrupted run starts again; a seed takes about two minutes.
+Three ways to the same goal, all decided by the largest class:
+
+* cross-entropy;
+* cross-entropy with an offset for each class, tuned on validation data;
+* a blend of soft quadratic kappa with cross-entropy, with and without such offsets.
+
+The tuned offsets are the honest rival: they give much of what a set loss gains at the plain argmax, and cost only a few
+seconds after training. A seed takes about two minutes; an interrupted run starts from the beginning.
 """
 
 from pathlib import Path
@@ -17,9 +21,9 @@ def parse_arguments():
     parser = make_parser(__doc__)
     parser.add_argument("--seeds", type=whole(), default=1, help="splits and trainings (default: 1)")
     parser.add_argument("--epochs", type=whole(), default=300, help="at most this many (default: 300)")
-    parser.add_argument("--window", type=whole(), default=50, help="of epochs, for early stopping (default: 50)")
+    parser.add_argument("--window", type=whole(), default=50, help="epochs in the stopping window (default: 50)")
     parser.add_argument("--output", type=folder(), default=Path("runs/ordinal"), help="where the figure goes")
-    parser.add_argument("--smoke", action="store_true", help="made-up grades and five epochs, to see that it runs")
+    parser.add_argument("--smoke", action="store_true", help="generated grades and five epochs, to check that it runs")
     args = parser.parse_args()
     if args.smoke:
         args.seeds, args.epochs = 1, 5
@@ -74,7 +78,7 @@ def load(seed, smoke):
 
 
 def train(name, loss, data, seed, args):
-    """Returns the probabilities of the validation and of the test part."""
+    """Returns the probabilities of the validation and test parts."""
     print(f"\nTraining with {name}, seed {seed}")
     keras.utils.set_random_seed(seed)
     hidden = [keras.layers.Dense(units, "relu") for units in (64, 32)]

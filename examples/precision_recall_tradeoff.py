@@ -3,8 +3,8 @@
     python examples/precision_recall_tradeoff.py --data mammography
 
 Recall counts beta times as much as precision, so a larger beta should move the whole model, not only its threshold,
-towards recall. The second half of the table does it the cheap way: one model trained with cross-entropy, and its
-threshold tuned to each F-beta on validation data. An interrupted run starts again; it takes a few minutes.
+towards recall. The second half of the table shows the cheap way: one model trained with cross-entropy, its threshold
+tuned to each F-beta on validation data. A run takes a few minutes; an interrupted run starts from the beginning.
 """
 
 from pathlib import Path
@@ -17,11 +17,11 @@ def parse_arguments():
     parser.add_argument("--data", choices=TABLES, default="mammography", help="default: mammography, the paper's")
     parser.add_argument("--seeds", type=whole(), default=1, help="trainings with each loss (default: 1; paper: 10)")
     parser.add_argument("--epochs", type=whole(), default=500, help="at most this many (default: 500)")
-    parser.add_argument("--window", type=whole(), default=100, help="of epochs, for early stopping (default: 100)")
+    parser.add_argument("--window", type=whole(), default=100, help="epochs in the stopping window (default: 100)")
     parser.add_argument(
         "--output", type=folder(), default=Path("runs/precision_recall_tradeoff"), help="for the figure"
     )
-    parser.add_argument("--smoke", action="store_true", help="generated data and three epochs, to see that it runs")
+    parser.add_argument("--smoke", action="store_true", help="generated data and three epochs, to check that it runs")
     args = parser.parse_args()
     if args.smoke:
         args.data, args.seeds, args.epochs = "synthetic_05", 1, 3
@@ -45,7 +45,7 @@ COLUMNS = {f"F{beta}": scores.f_beta(beta=beta) for beta in BETAS} | {
 
 
 def train(name, loss, data, seed, args):
-    """Returns the probabilities of the validation and of the test part."""
+    """Returns the probabilities of the validation and test parts."""
     print(f"\nTraining with {name}, seed {seed}")
     keras.utils.set_random_seed(seed)
     model = models.mlp(data.train[0].shape[1])

@@ -2,10 +2,11 @@
 
     python examples/screening.py --data mammography
 
-Four losses train the same linear model. Each model's threshold is then tuned on validation data: the best precision
-among those with a recall of at least 0.9. The table shows the precision that this threshold has on test data, and the
-recall that it reaches there: a rate that is met on the data that chose the threshold is missed on others about half
-of the time, and says how far precisions may be compared. An interrupted run starts again; it takes a few minutes.
+The same linear model is trained with four losses. Each model's threshold is then tuned on validation data: the one with
+the best precision among those with a recall of at least 0.9. The table shows the precision of this threshold on test
+data, and the recall that it reaches there: a rate that is met on the data that chose the threshold is missed on other
+data about half of the time, and the recall says how far precisions can be compared. A run takes a few minutes; an
+interrupted run starts from the beginning.
 """
 
 from pathlib import Path
@@ -16,11 +17,11 @@ from _common import TABLES, between, folder, make_parser, whole
 def parse_arguments():
     parser = make_parser(__doc__)
     parser.add_argument("--data", choices=TABLES, default="mammography", help="default: mammography")
-    parser.add_argument("--recall", type=between(0, 1), default=0.9, help="what must be found (default: 0.9)")
+    parser.add_argument("--recall", type=between(0, 1), default=0.9, help="share to be found (default: 0.9)")
     parser.add_argument("--seeds", type=whole(), default=5, help="splits of the data (default: 5)")
-    parser.add_argument("--epochs", type=whole(), default=1000, help="steps on the whole data (default: 1000)")
+    parser.add_argument("--epochs", type=whole(), default=1000, help="steps on all of the data (default: 1000)")
     parser.add_argument("--output", type=folder(), default=Path("runs/screening"), help="for the figure")
-    parser.add_argument("--smoke", action="store_true", help="generated data and three epochs, to see that it runs")
+    parser.add_argument("--smoke", action="store_true", help="generated data and three epochs, to check that it runs")
     args = parser.parse_args()
     if args.smoke:
         args.data, args.seeds, args.epochs = "synthetic_05", 1, 3
@@ -39,7 +40,7 @@ COLUMNS = ("precision", "recall", "precision where recall is exactly met")
 
 
 def losses(y, recall):
-    """Each with the weight of a positive sample."""
+    """Returns the losses, each with the weight of a positive sample."""
     return {
         "BCE": (keras.losses.BinaryCrossentropy(), 1.0),
         "balanced BCE": (keras.losses.BinaryCrossentropy(), float(np.sum(1 - y) / np.sum(y))),
@@ -49,19 +50,19 @@ def losses(y, recall):
 
 
 def train(loss, positive_weight, data, seed, args):
-    """Returns the probabilities of the validation and of the test part."""
+    """Returns the probabilities of the validation and test parts."""
     keras.utils.set_random_seed(seed)
     x, y = data.train
     model = keras.Sequential([keras.Input((x.shape[1],)), keras.layers.Dense(1, activation="sigmoid")])
     model.compile(keras.optimizers.Adam(0.05), loss)
     weight = np.where(y > 0, positive_weight, 1.0)
-    # The whole data in one batch: at 2 %, a batch of 1,024 would have twenty positives.
+    # All of the data in one batch: at 2 %, a batch of 1,024 would have twenty positives.
     model.fit(x, y, sample_weight=weight, batch_size=len(x), epochs=args.epochs, shuffle=False, verbose=0)
     return [model.predict(part[0], batch_size=4096, verbose=0)[:, 0] for part in (data.validation, data.test)]
 
 
 def draw(y, predictions, points, recall):
-    """Precision against recall, a dot where each tuned threshold has brought its model, a line where it should be."""
+    """Precision against recall, with a dot at each tuned threshold and a line at the recall that was asked for."""
     figure = plots.curves(y, predictions)
     figure.axes[0].remove()
     axis = figure.axes[0]

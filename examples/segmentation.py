@@ -3,10 +3,10 @@
     python examples/segmentation.py
 
 Masks hold class ids, (n, height, width); predictions are a softmax, (n, height, width, classes). Pixels at the edge
-of an object, where an annotator could not tell, have the id 255, which `ignore_class` removes. Half of the images
-have no disc, and a quarter no square: `per_sample=True` makes each image a set of its own, and
-`zero_division="ignore"` leaves a class that an image neither has nor is said to have out of that image's mean. The
-images are made up on the spot. An interrupted run starts again; it takes a minute or two.
+of an object, where an annotator could not tell, have the id 255, which `ignore_class` removes. Half of the images have
+no disc, and a quarter have no square: `per_sample=True` makes each image a separate set, and `zero_division="ignore"`
+leaves a class out of an image's mean if it is neither present nor predicted there. The images are generated. A run
+takes a minute or two; an interrupted run starts from the beginning.
 """
 
 from pathlib import Path
@@ -16,10 +16,10 @@ from _common import folder, make_parser, whole
 
 def parse_arguments():
     parser = make_parser(__doc__)
-    parser.add_argument("--images", type=whole(8), default=1024, help="to train on (default: 1024)")
+    parser.add_argument("--images", type=whole(8), default=1024, help="images to train on (default: 1024)")
     parser.add_argument("--epochs", type=whole(), default=10, help="default: 10")
     parser.add_argument("--output", type=folder(), default=Path("runs/segmentation"), help="where the figure goes")
-    parser.add_argument("--smoke", action="store_true", help="few images and two epochs, to see that it runs")
+    parser.add_argument("--smoke", action="store_true", help="few images and two epochs, to check that it runs")
     args = parser.parse_args()
     if args.smoke:
         args.images, args.epochs = 64, 2
@@ -72,7 +72,7 @@ def train(name, loss, data, validation, args):
 
 
 def row(masks, p, decision):
-    """Returns IoU by class and their mean over all pixels, and the mean over images."""
+    """Returns the IoU of each class and their mean over all pixels, and the mean over images."""
     options = OPTIONS | {"threshold": decision}
     by_class = evaluate(masks, p, "jaccard", average=None, **options)
     return [*by_class, np.mean(by_class), evaluate(masks, p, "jaccard", **options, **PER_IMAGE)]
@@ -109,7 +109,7 @@ def main(args):
     trained = {name: train(name, loss, data, validation, args) for name, loss in losses.items()}
     predicted = {name: model.predict(test[0], verbose=0) for name, model in trained.items()}
     rows = {name: row(test[1], p, "argmax") for name, p in predicted.items()}
-    # The fair competitor: cross-entropy, with the best offset for each class on validation images.
+    # The fair rival: cross-entropy, with the best offset for each class on validation images.
     on_validation = trained["cross-entropy"].predict(validation[0], verbose=0)
     tuned = tune_threshold(validation[1], on_validation, "jaccard", decision="argmax", ignore_class=UNSURE).threshold
     rows["cross-entropy, offsets tuned"] = row(test[1], predicted["cross-entropy"], tuned)

@@ -1,11 +1,11 @@
-r"""Ask an exported classifier as a client of TF Serving would: JSON in, JSON out.
+r"""Ask an exported classifier, as a client of TF Serving would: JSON in, JSON out.
 
     python examples/serve.py                                   # no server: runs the SavedModel here, same JSON
     docker run -p 8501:8501 -v "$PWD/saved_models/example_classifier:/models/example_classifier" \
         -e MODEL_NAME=example_classifier tensorflow/serving
     python examples/serve.py --url http://localhost:8501/v1/models/example_classifier:predict
 
-The features are standardised ones, as datasets.load returns them. saved_models/README.md says more.
+The features are standardised, as datasets.load returns them. See saved_models/README.md for more.
 """
 
 import argparse
@@ -45,13 +45,13 @@ def ask_server(url, request):
         with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=30) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as error:
-        sys.exit(f"The server refused: {error.code} {error.read().decode()}")  # TF Serving says why, in JSON
+        sys.exit(f"The server refused: {error.code} {error.read().decode()}")  # TF Serving gives the reason in JSON
     except urllib.error.URLError as error:
         sys.exit(f"No answer from {url}: {error.reason}")
 
 
 def ask_saved_model(folder, request):
-    """Answers as TF Serving does: the newest version, one prediction with all outputs for each instance."""
+    """Answers as TF Serving does: with the newest version, and one prediction with all outputs for each instance."""
     import tensorflow as tf  # neither Keras nor keras_softsets
 
     versions = [int(child.name) for child in folder.glob("*") if child.name.isdigit()]
@@ -88,7 +88,7 @@ def main():
         "--model",
         type=Path,
         default=Path("saved_models/example_classifier"),
-        help="folder of versions, without a --url",
+        help="folder of versions, used without --url",
     )
     parser.add_argument(
         "--instances",

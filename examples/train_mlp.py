@@ -4,8 +4,8 @@
     python examples/train_mlp.py --data adult --loss mcc --heaviside sigmoid --devices 2
     python examples/train_mlp.py --data creditcard_fraud --loss bce --class-weight balanced --epochs 30 --export
 
-A training takes about a minute and starts from the beginning if it is interrupted; train_tiny_darknet.py shows the two
-lines that make one resumable.
+Training takes about a minute and starts from the beginning if it is interrupted; train_tiny_darknet.py shows the two
+lines that make it resumable.
 """
 
 import importlib.util
@@ -41,14 +41,14 @@ def parse_arguments():
     parser.add_argument("--loss", choices=losses, default="SoftF1", metavar="LOSS", help=f"one of {', '.join(losses)}")
     parser.add_argument("--beta", type=positive(), help="parameter of SoftFBeta and SoftTversky")
     inside = between(0, 1)
-    parser.add_argument("--threshold", type=inside, nargs="+", help="of the loss; for several, the mean is optimised")
+    parser.add_argument("--threshold", type=inside, nargs="+", help="of the loss; of several, the mean is optimised")
     parser.add_argument("--heaviside", choices=["linear", "sigmoid"], help="of the loss (default: linear)")
     parser.add_argument(
         "--class-weight", type=class_weight, default=1.0, help='weight of a positive sample: a number, or "balanced"'
     )
     parser.add_argument("--oversample", action="store_true", help="repeat positives until they are half of the data")
     parser.add_argument("--epochs", type=whole(), default=1000, help="at most this many (default: 1000)")
-    parser.add_argument("--window", type=whole(), default=100, help="of epochs, for early stopping (default: 100)")
+    parser.add_argument("--window", type=whole(), default=100, help="epochs in the stopping window (default: 100)")
     parser.add_argument("--batch-size", type=whole(), default=1024, help="over all devices together (default: 1024)")
     devices = whole(1, MOST_DEVICES)
     parser.add_argument("--devices", type=devices, help="GPUs (default: all), or without a GPU this many logical CPUs")
@@ -58,7 +58,7 @@ def parse_arguments():
     parser.add_argument(
         "--export", type=folder(), nargs="?", const="", help="SavedModel (default: saved_models/DATA_LOSS)"
     )
-    parser.add_argument("--smoke", action="store_true", help="generated data and three epochs, to see that it runs")
+    parser.add_argument("--smoke", action="store_true", help="generated data and three epochs, to check that it runs")
     args = parser.parse_args()
     if args.tensorboard and importlib.util.find_spec("tensorboard") is None:  # TensorFlow 2.21 comes without it
         parser.error("--tensorboard needs the package: pip install tensorboard")
@@ -117,12 +117,12 @@ def main(args):
         model = models.mlp(x.shape[1])
         try:
             loss, soft_score = objective(args)
-        except ValueError as error:  # the package says what does not go together
+        except ValueError as error:  # the package says which options do not go together
             sys.exit(f"--loss {args.loss}: {error}")
         watched = [soft_score, metrics.F1(), metrics.Precision(), metrics.Recall()]
         model.compile(keras.optimizers.Adam(1e-3), loss, metrics=watched)
     args.output.mkdir(parents=True, exist_ok=True)
-    # The mean over batches is exact for cross-entropy, but for the score of a set only its metric is.
+    # The mean over batches is exact for cross-entropy, but for a set loss only its metric is exact.
     monitor = {"monitor": "val_loss"} if args.loss == "bce" else {"monitor": "val_soft_score", "mode": "max"}
     callbacks = [
         keras_softsets.WindowedEarlyStopping(**monitor, window=args.window, verbose=1),

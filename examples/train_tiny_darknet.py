@@ -3,11 +3,11 @@
     python examples/train_tiny_darknet.py --task frog --loss f1 --mixed-precision
     python examples/train_tiny_darknet.py --task frog --threshold 0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 --delta 0.2
 
-The second command has the loss of the paper's code, a mean over thresholds with more slope near 0 and 1; it learns what
-a frog is in half as many epochs.
+The second command uses the loss of the paper's code, a mean over thresholds with more slope near 0 and 1; it reaches
+the same F1 on frogs in half the epochs.
 
-Made for GPUs: it uses all it finds. Kill it at any time and run the same command again: training goes on with the epoch
-that was interrupted. On a CPU an epoch takes minutes; --steps makes epochs shorter, and TF_ENABLE_ONEDNN_OPTS=1 in the
+Made for GPUs: it uses all it finds. Kill it at any time and run the same command again, and training resumes with the
+interrupted epoch. On a CPU an epoch takes minutes; --steps makes epochs shorter, and TF_ENABLE_ONEDNN_OPTS=1 in the
 environment may help (0.22 instead of 0.50 seconds a batch on one core of an AMD EPYC).
 """
 
@@ -22,12 +22,12 @@ def parse_arguments():
     losses = ["bce", *SCORES]
     parser.add_argument("--loss", choices=losses, default="f1", metavar="LOSS", help=f"one of {', '.join(losses)}")
     inside = between(0, 1)
-    parser.add_argument("--threshold", type=inside, nargs="+", help="of the loss; for several, the mean (default: 0.5)")
+    parser.add_argument("--threshold", type=inside, nargs="+", help="of the loss; of several, the mean (default: 0.5)")
     delta = between(0, 0.5, closed=True)
     parser.add_argument("--delta", type=delta, help="of the linear Heaviside, in the loss (default: 0.1)")
     parser.add_argument("--epochs", type=whole(), default=500, help="at most this many (default: 500)")
     parser.add_argument(
-        "--window", type=whole(), default=20, help="of epochs, for early stopping (default: 20; paper: 100)"
+        "--window", type=whole(), default=20, help="epochs in the stopping window (default: 20; paper: 100)"
     )
     parser.add_argument("--steps", type=whole(), help="batches in an epoch and in its validation (default: all)")
     parser.add_argument("--batch-size", type=whole(), default=128, help="over all GPUs together (default: 128)")
@@ -38,7 +38,7 @@ def parse_arguments():
         "--output", type=folder(), help="log, backup, model (default: runs/train_tiny_darknet/TASK_LOSS)"
     )
     parser.add_argument("--export", type=folder(), help="folder for a SavedModel, such as saved_models/frog")
-    parser.add_argument("--smoke", action="store_true", help="noise for images and two epochs, to see that it runs")
+    parser.add_argument("--smoke", action="store_true", help="noise as images and two epochs, to check that it runs")
     args = parser.parse_args()
     if args.loss == "bce" and (args.threshold or args.delta is not None):
         parser.error("--threshold and --delta are for the other losses. Received: --loss bce")
@@ -83,16 +83,16 @@ def main(args):
         soft = {"threshold": args.threshold, "heaviside": keras_softsets.LinearHeaviside(delta)}
         bce = keras.losses.BinaryCrossentropy()
         loss = bce if args.loss == "bce" else keras_softsets.SoftSetLoss(score, **soft)
-        # val_loss is a mean over batches; a metric with the loss's Heaviside is exact over the set, so watch that.
+        # val_loss is a mean over batches; a metric with the loss's Heaviside is exact for the set, so monitor that.
         watched = [metrics.SoftSetMetric(score, name="soft_score", **soft), metrics.F1(), metrics.Accuracy()]
         model.compile(keras.optimizers.Adam(args.learning_rate), loss, metrics=watched)
 
     backup = args.output / "backup"
     if backup.exists():
-        print(f"Going on from {backup}; delete it to start anew.")
+        print(f"Resuming from {backup}; delete it to start over.")
     args.output.mkdir(parents=True, exist_ok=True)
     callbacks = [
-        # In this order, and with two checkpoints, a kill at any moment costs no more than the epoch it interrupts.
+        # In this order, and with two checkpoints, being killed costs at most the interrupted epoch.
         keras_softsets.WindowedEarlyStopping(
             "val_soft_score", mode="max", window=args.window, backup_dir=backup, verbose=1
         ),

@@ -1,4 +1,4 @@
-"""Train Keras models on the metric you report: soft confusion-matrix losses, exact metrics, and what goes with them."""
+"""Train Keras models on the metric you report: soft confusion-matrix losses, exact metrics and tools around them."""
 
 from keras_softsets import datasets as datasets
 from keras_softsets import decisions as decisions

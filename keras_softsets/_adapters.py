@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         dtype: Any
 
     class LossOptions(Options, total=False):
-        """Those of a loss."""
+        """The arguments that every loss takes."""
 
         reduction: str | None
 
@@ -41,7 +41,7 @@ Class = TypeVar("Class", bound=type)
 
 
 class NamedScore:
-    """What losses and metrics share whose score is given by their class.
+    """What is common to losses and metrics whose class determines the score.
 
     Attributes:
         score_name: The score.
@@ -56,12 +56,12 @@ class NamedScore:
 
 
 class AtRateArguments(NamedScore):
-    """What losses and metrics at operating points share: a rate as the first argument, from which `threshold` follows.
+    """What losses and metrics at operating points share: the first argument is a rate, which determines `threshold`.
 
     Attributes:
         rate_name: Name of the first argument.
-        decision: What it is the argument of.
-        hidden_options: Arguments of the general class that these do not take.
+        decision: The decision that takes it as its argument.
+        hidden_options: Arguments of the general class that these classes do not take.
     """
 
     rate_name: ClassVar[str]
@@ -71,7 +71,7 @@ class AtRateArguments(NamedScore):
     def _start(self, rate: float | Sequence[float], name: str, options: Any) -> None:
         if "threshold" in options:
             raise ValueError(
-                f"`threshold` must not be given, as it follows from `{self.rate_name}`. "
+                f"`threshold` must not be given, because it follows from `{self.rate_name}`. "
                 f"Received: threshold={options['threshold']!r}"
             )
         general: Any = super()
@@ -94,10 +94,10 @@ class AtRateArguments(NamedScore):
 
 
 def registered(package: str, module: str) -> Callable[[Class], Class]:
-    """Returns a decorator that registers a class for saving, at home in a public module, and spells out its options."""
+    """Returns a decorator that registers a class for saving under a public module and spells out its options."""
 
     def decorate(kind: Class) -> Class:
-        kind.__module__ = module  # saved files name it, so that they outlive a move between private files
+        kind.__module__ = module  # saved files contain this name and must survive a move between private files
         setattr(kind, "__signature__", _ClassSignature(_spelled_out(kind)))  # noqa: B010  (assignment has no type)
         return keras.saving.register_keras_serializable(package=package)(kind)
 
@@ -105,7 +105,7 @@ def registered(package: str, module: str) -> Callable[[Class], Class]:
 
 
 class _ClassSignature:
-    """The signature of a class; its instances, which are callables of their own (to tf.function), have another."""
+    """The signature of a class only: its instances are callable too (tf.function calls them), with a different one."""
 
     def __init__(self, signature: inspect.Signature) -> None:
         self._signature = signature
@@ -117,7 +117,7 @@ class _ClassSignature:
 
 
 def _spelled_out(kind: Any) -> inspect.Signature:
-    """The signature of the constructor, with those of the general classes in the place of `**options`."""
+    """The constructor's signature, with the arguments of the general classes in place of `**options`."""
     constructors = [vars(base)["__init__"] for base in kind.__mro__ if "__init__" in vars(base)]
     chain = [_without_self(inspect.signature(constructor)) for constructor in constructors]
     ends = next(k for k, signature in enumerate(chain) if "options" not in signature.parameters)

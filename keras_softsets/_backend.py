@@ -15,31 +15,31 @@ import tensorflow as tf
 from tensorflow.autograph.experimental import do_not_convert
 from tensorflow.errors import OpError as OpError
 
-# Conditions here are Python's. To translate the whole package, as tf.function does by default, takes two seconds.
+# All conditions here are plain Python. Converting the whole package, as tf.function does by default, takes 2 seconds.
 without_autograph = do_not_convert
 Tensor = Any  # keras.ops accepts and returns backend tensors, which carry no useful static type
 
 
 def as_graph(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function that is traced once for all sizes of the first axis, for what is slow when it is traced each time."""
+    """A function traced once for all sizes of the first axis, for code that is too slow to trace for every size."""
     return tf.function(function, autograph=False, reduce_retracing=True)
 
 
 def bit_patterns(x: Tensor) -> Tensor:
-    """The bit patterns of float32 numbers, as int32; `keras.ops` has had none for long."""
+    """The bit patterns of float32 numbers, as int32; older versions of `keras.ops` have no function for this."""
     return tf.bitcast(x, tf.int32)
 
 
 def outside_of_graphs() -> contextlib.AbstractContextManager[Any]:
-    """Where variables have numbers, also while a step is traced."""
+    """A scope in which variables have values, even while a step is being traced."""
     return tf.init_scope()
 
 
 def is_dense(x: Any) -> bool:
-    """Whether it is a tensor in which every place is filled; ragged and sparse ones have shapes and types, too."""
+    """Whether it is a dense tensor; ragged and sparse tensors have shapes and types too, but are refused."""
     return isinstance(x, (tf.Tensor, tf.Variable))
 
 
 def scratch_graph() -> contextlib.AbstractContextManager[Any]:
-    """A graph to try operations in without running them: the first that runs settles which devices there are."""
+    """A graph in which to try operations without running them: running one would fix the list of devices."""
     return tf.Graph().as_default()

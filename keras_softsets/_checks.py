@@ -1,4 +1,4 @@
-"""Checks of arguments: numbers, whole numbers, choices and local folders; no tensors."""
+"""Checks of arguments that are not tensors: numbers, whole numbers, choices and local folders."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def as_float(value: Any) -> float:
 
 
 def as_floats(values: Any) -> list[float]:
-    """Returns a number, a sequence or an eager tensor of at most one axis as floats; nothing if it is none of these."""
+    """Returns a number, a sequence or an eager tensor of at most one axis as floats; anything else as an empty list."""
     try:
         array = np.asarray([values] if isinstance(values, numbers.Real) else values)
         if array.ndim > 1 or not all(isinstance(x, numbers.Real) and not isinstance(x, bool) for x in array.ravel()):
@@ -56,7 +56,7 @@ def check_whole_number(name: str, value: Any, low: int, high: float = math.inf) 
 
 
 def check_folder(name: str, path: str | bytes | os.PathLike[str]) -> pathlib.Path:
-    """Returns a local folder as a path, `~` expanded; elsewhere (`gs://`) a rename would not be atomic."""
+    """Returns a local folder as a path, with `~` expanded; elsewhere (`gs://`) a rename would not be atomic."""
     try:
         text = os.fsdecode(path)
     except TypeError:

@@ -35,11 +35,11 @@ def as_samples(
             leading axes (`(n, time)` for sequences, `(n, height, width)` for images), per element, or per class
             `(1, classes)`.
         from_logits: Whether `y_pred` holds logits.
-        rivals: Whether the classes of a sample compete.
+        rivals: Whether the classes of a sample compete for one decision.
         whole_rows: Whether a sample has one weight for all of its classes: (samples, 1).
-        **alignment: `mask`, like `sample_weight`, where False removes; `ignore_class`, a class id, or label of a single
-            class, that does not count; and `dtype` of the tensors, float32: half precision is widened before anything
-            is summed, float64 is narrowed, as in every Keras loss.
+        **alignment: `mask`, shaped like `sample_weight`, in which False removes an element; `ignore_class`, a class id
+            (or a label of a single class) that does not count; and `dtype` of the tensors, float32 by default: half
+            precision is widened before anything is summed, and float64 is narrowed, as in every Keras loss.
     """
     labels, predictions, weights = _lined_up(y_true, y_pred, sample_weight, whole_rows=whole_rows, **alignment)
     weight = _product(weights, predictions, whole_rows)
@@ -47,9 +47,9 @@ def as_samples(
 
 
 def paired(y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
-    """Labels and predictions for losses that are not ours: of one shape, (..., classes), so that nothing broadcasts.
+    """Labels and predictions for losses of other packages, in one shape, (..., classes), so that nothing broadcasts.
 
-    Class ids stay as they are, and so does the mask that a layer left on the predictions.
+    Class ids are left unchanged, and so is the mask that a layer attached to the predictions.
     """
     labels, predictions = as_numbers("y_true", y_true), as_numbers("y_pred", y_pred)
     predictions = ops.cast(predictions, keras.backend.result_type(predictions.dtype, "float32"))
@@ -62,11 +62,11 @@ def paired(y_true: Tensor, y_pred: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class Sets(NamedTuple):
-    """One batch in which every sample (image, sequence) is a set of its own.
+    """One batch in which each sample (image, sequence) is a separate set.
 
     Attributes:
         samples: Tensors of shape (sets, elements, classes).
-        importance: Weight of each set in a mean over sets, (sets,); NaN where it cannot be right.
+        importance: Weight of each set in a mean over sets, (sets,); NaN where the weight is invalid.
     """
 
     samples: Samples
@@ -83,15 +83,15 @@ def as_sets(
     whole_rows: bool = False,
     **alignment: Any,
 ) -> Sets:
-    """Like `as_samples`, with the first axis kept apart.
+    """Like `as_samples`, but keeps the first axis separate.
 
-    Weights and masks with a number for each set, `(n,)` or `(n, 1)`, weight the sets; others weight elements inside
-    them. A set of which nothing counts is absent.
+    Weights and masks with one number for each set, `(n,)` or `(n, 1)`, weight the sets; all others weight the elements
+    inside them. A set in which nothing counts is absent.
     """
     labels, predictions, weights = _lined_up(y_true, y_pred, sample_weight, whole_rows=whole_rows, **alignment)
     of_sets = [weight for weight in weights if all(side == 1 for side in weight.shape[1:])]
     of_elements = [weight for weight in weights if not any(weight is other for other in of_sets)]
-    # A set of weight 0 is absent, of a NaN or of an id to be ignored, too.
+    # A set of weight 0 is absent, even if it holds a NaN or an id to be ignored.
     present = [ops.cast(ops.not_equal(weight, 0), weight.dtype) for weight in of_sets]
     weight = _product([*of_elements, *present], predictions, whole_rows)
     importance = _importance(ops.ones_like(predictions) if weight is None else weight, of_sets)
@@ -107,7 +107,7 @@ def _samples(
     rivals: bool,
 ) -> Samples:
     if from_logits and not rivals:
-        # The slope of a sigmoid at NaN is NaN, and NaN * 0 as well; so logits of weight 0 must not be seen at all.
+        # The slope of a sigmoid at NaN is NaN, and so is NaN * 0: logits of weight 0 must never reach the sigmoid.
         predictions = without_absent(predictions, weight, whole_rows=False)
     weight = None if weight is None else shaped(weight)
     return Samples(shaped(labels), shaped(predictions), weight, from_logits, rivals)
@@ -149,8 +149,8 @@ def _lined_up(
 
 
 def _lined_up_labels(labels: Tensor, predictions: Tensor, ignore_class: int | None) -> tuple[Labels, Tensor]:
-    """Gives labels and predictions the shape (..., classes), without ever broadcasting one against the other."""
-    if getattr(labels.shape, "rank", 0) is None:  # tf.data with py_function forgets even the rank
+    """Gives labels and predictions the shape (..., classes) and never broadcasts one against the other."""
+    if getattr(labels.shape, "rank", 0) is None:  # tf.data with py_function loses even the rank
         labels = ops.reshape(labels, ops.shape(predictions))
     truth, shape = tuple(labels.shape), tuple(predictions.shape)
     if not shape:
@@ -165,7 +165,7 @@ def _lined_up_labels(labels: Tensor, predictions: Tensor, ignore_class: int | No
             "`y_true` and `y_pred` must have the same shape, up to a last axis of length 1, or `y_true` must hold "
             f"class ids for all but the last axis. Received: y_true.shape={truth}, y_pred.shape={shape}"
         )
-    # The static check cannot see a batch size that is only known at run time; this can.
+    # The static check cannot see a batch size that is known only at run time; this one can.
     return found._replace(label=ops.reshape(found.label, ops.shape(predictions))), predictions
 
 
@@ -214,5 +214,5 @@ def _two_axes(x: Tensor) -> Tensor:
 
 def _three_axes(x: Tensor) -> Tensor:
     shape = ops.shape(x)
-    # -1 cannot be inferred when there are no sets, as on a replica that gets nothing.
+    # -1 cannot be inferred when there are no sets, as on a replica that receives nothing.
     return ops.reshape(x, (shape[0], functools.reduce(operator.mul, shape[1:-1], 1), shape[-1]))

@@ -1,4 +1,4 @@
-"""Class ids as labels: one-hot encoding, ids to be ignored, and the rule about which labels are ids."""
+"""Class ids as labels: one-hot encoding, ids to be ignored, and the rule that tells ids from labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Shape = tuple[int | None, ...]
 
 
 class Labels(NamedTuple):
-    """Labels in the shape of the predictions, which of them count (None: all), and the ids that they come from."""
+    """Labels in the shape of the predictions, which of them count (None: all), and the ids they come from."""
 
     label: Tensor
     counts: Tensor | None
@@ -28,9 +28,9 @@ def are_ids(truth: Shape, shape: Shape) -> bool:
 
 
 def from_ids(ids: Tensor, classes: int, ignore_class: int | None, like: Tensor) -> Labels:
-    """One-hot labels along a new last axis, in the type of predictions; NaN for ids that do not exist."""
+    """One-hot labels along a new last axis, in the dtype of the predictions; NaN for ids that do not exist."""
     if not keras.backend.is_float_dtype(ops.dtype(ids)):
-        ids = ops.cast(ids, "int64")  # comparisons with 300 or 255 would overflow in eight bits
+        ids = ops.cast(ids, "int64")  # in eight bits, comparisons with 300 or 255 would overflow
     counts = None if ignore_class is None else ops.not_equal(ids, ops.cast(ignore_class, ids.dtype))
     known = _exist(ids, classes)
     hot = ops.one_hot(ops.cast(ids, "int32"), classes, dtype=like.dtype)
@@ -39,7 +39,7 @@ def from_ids(ids: Tensor, classes: int, ignore_class: int | None, like: Tensor) 
 
 
 def from_one_class(labels: Tensor, ignore_class: int | None) -> Labels:
-    """Labels as they are; of a single class, `ignore_class` may mark what does not count (255 in masks)."""
+    """Labels unchanged; for a single class, `ignore_class` may mark what does not count (255 in masks)."""
     if ignore_class is None:
         return Labels(labels, None)
     if labels.shape[-1] != 1:
@@ -55,8 +55,8 @@ def _exist(ids: Tensor, classes: int) -> Tensor:
 
 
 def check_ids(ids: Tensor, classes: int, weights: list[Tensor]) -> None:
-    """Raises if an eager id that counts does not exist; weights are (..., classes) or (..., 1), and 0 is absence."""
-    if not hasattr(ids, "numpy"):  # inside a graph, where NaN has to speak for itself
+    """Raises if an eager id that counts does not exist; weights are (..., classes) or (..., 1), and 0 means absent."""
+    if not hasattr(ids, "numpy"):  # inside a graph no error can be raised, and NaN is the only signal
         return
     wrong = ~ops.convert_to_numpy(_exist(ids, classes))
     for weight in weights if wrong.any() else []:

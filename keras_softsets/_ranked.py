@@ -17,7 +17,7 @@ class Ranked(NamedTuple):
     Attributes:
         probability: The sorted probabilities.
         last: Whether the row is the last of equal probabilities.
-        cells: Cells in float64 if everything from this probability on is positive; the same for equal ones.
+        cells: Cells in float64 if everything from this probability up is positive; the same for equal probabilities.
     """
 
     probability: Tensor
@@ -34,7 +34,7 @@ def ranked(samples: Samples) -> Ranked:
     last = ops.concatenate([ops.not_equal(p[:-1], p[1:]), ops.ones_like(p[:1], "bool")], 0)
     above, below = [_from_top(x) for x in (positive, negative)], [_after(x) for x in (positive, negative)]
     end, nan = _end_of_ties(last), 0 * ops.sum(y + p + w, 0)  # NaN in a batch is NaN in all of its cells
-    # Four sums rather than two and differences: a small cell keeps all its digits.
+    # Four sums, rather than two sums and two differences: a small cell keeps all its digits.
     cells = ConfusionMatrix(*above, *below).map(lambda cell: ops.take_along_axis(cell, end, 0) + nan)
     return Ranked(p, last, cells)
 
@@ -49,8 +49,8 @@ def _after(x: Tensor) -> Tensor:
 
 
 def _end_of_ties(last: Tensor) -> Tensor:
-    """The row in which the equal probabilities of each row end."""
+    """For each row, the last row with the same probability."""
     count = ops.shape(last)[0]
     ends = ops.sort(ops.where(last, ops.cast(ops.arange(count)[:, None], "int32"), count), axis=0)  # of each group
     ones = ops.cast(last, "int32")
-    return ops.take_along_axis(ends, ops.cumsum(ones, 0) - ones, 0)  # the groups before a row
+    return ops.take_along_axis(ends, ops.cumsum(ones, 0) - ones, 0)  # the number of groups before a row

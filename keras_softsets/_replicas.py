@@ -1,9 +1,9 @@
 """Sums over the replicas of a tf.distribute strategy; the only file that knows about tf.distribute.
 
-A score of a sum is not the mean of scores, so the cells are summed over replicas before the score. Every replica then
-holds the loss L of the global batch. The gradient of `all_reduce` adds up what all replicas ask for, which is the same
-N times; with L / N as the loss of each of the N replicas, the summed gradients are exactly those of L on the global
-batch, and so is the summed loss. On one device, and outside `strategy.run`, nothing happens at all.
+The score of a sum is not the mean of scores, so the cells are summed over replicas before they are scored. Every
+replica then holds the loss L of the global batch. The gradient of `all_reduce` adds up the gradients of all N replicas,
+which are equal; with L / N as the loss of each replica, the summed gradients are exactly those of L on the global
+batch, and the summed loss is L. On one device, and outside `strategy.run`, these functions do nothing.
 """
 
 from __future__ import annotations
@@ -39,31 +39,31 @@ def index() -> Tensor:
 def keras_scales() -> bool:
     """Whether Keras (3.15.1) divides its own losses by the number of replicas here.
 
-    It does so in a scope, too, not only inside `strategy.run`; but never if `call` returns a single number (`Dice`).
+    It does so in a scope as well as inside `strategy.run`, but never if `call` returns a single number (`Dice`).
     """
     return in_sync() > 1
 
 
 def sum_over(totals: Tensor) -> Tensor:
-    """The sum over replicas, differentiably; it is outside every XLA-compiled function, as collectives must be."""
+    """The differentiable sum over replicas; to be called outside XLA-compiled functions, like every collective."""
     if count() == 1:
         return totals
     return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, totals)
 
 
 def gather(x: Tensor) -> Tensor:
-    """The samples of all replicas, along the first axis; like `sum_over`, outside every XLA-compiled function."""
+    """The samples of all replicas, along the first axis; to be called outside XLA-compiled functions, as `sum_over`."""
     if count() == 1:
         return x
     return tf.distribute.get_replica_context().all_gather(x, axis=0)
 
 
 def make_variable(make: Callable[[], Any]) -> Any:
-    """Makes a variable of the whole strategy, also when it turns out to be needed only inside `strategy.run`.
+    """Makes a variable of the whole strategy, even if it is first needed inside `strategy.run`.
 
-    A variable that is born while a step is traced makes tf.function wrap the step in a `tf.cond`, in which
-    MirroredStrategy (TF 2.21) loses its inputs ("You must feed a value for placeholder"; keras.metrics.F1Score meets
-    it, too). A thread of its own has neither the graph nor the replica of this one.
+    A variable created while a step is traced makes tf.function wrap the step in a `tf.cond`, in which MirroredStrategy
+    (TF 2.21) loses its inputs ("You must feed a value for placeholder"; keras.metrics.F1Score has the same problem).
+    The variable is therefore made in a new thread, which has neither the graph nor the replica of this one.
     """
     if count() == 1:
         return make()

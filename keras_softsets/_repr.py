@@ -1,4 +1,4 @@
-"""How losses and metrics are shown: as the call that makes them, without the arguments that have their defaults."""
+"""How losses and metrics are shown: as the call that makes them, without arguments that have their default value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Shown:
     name_prefix = ""
 
     def _arguments(self) -> dict[str, Any]:
-        """Returns the arguments by name, as a user would write them; more than the constructor takes do no harm."""
+        """Returns the arguments by name, as a user would write them; those the constructor does not take do no harm."""
         score = self.evaluation.scores[0]
         return {
             "score": score.name if score.registered else score.function,

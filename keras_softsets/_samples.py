@@ -10,14 +10,14 @@ from keras import ops
 
 from keras_softsets._backend import Tensor, is_dense
 
-MARGIN = 0.1  # interpolated probabilities overshoot a little, and are clipped; logits go further
+MARGIN = 0.1  # interpolated probabilities overshoot by less and are clipped; logits go further
 
 
 class Samples(NamedTuple):
     """One batch as tensors of shape (samples, classes); `weight` is None where everything counts once.
 
-    Values are as they were passed. Whoever sums them has them `counted` first, in the same pass: in `as_samples` that
-    would take passes of its own.
+    Values are as they were passed. Code that sums them calls `counted` in the same pass; doing so in `as_samples` would
+    take extra passes.
 
     Attributes:
         label: Labels in [0, 1].
@@ -45,9 +45,9 @@ class Samples(NamedTuple):
         return ops.sigmoid(self.prediction) if self.logits else self.prediction
 
     def log_probability(self, floor: float = 0.0) -> Tensor:
-        """Logarithms of predictions as rivals, up to a number that all classes of a sample share.
+        """Logarithms of predictions as rivals, up to a constant that all classes of a sample share.
 
-        Probabilities below `floor` count as that, which bounds the slope of the logarithm.
+        Probabilities below `floor` are raised to it, which bounds the slope of the logarithm.
         """
         return self.prediction if self.logits else ops.log(self.at_least(floor))
 
@@ -63,16 +63,16 @@ class Samples(NamedTuple):
 
 
 def counted(y: Tensor, p: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Labels, probabilities and weights as they enter the cells: the rules about values, for graphs and kernels.
+    """Labels, probabilities and weights as they enter the cells: the rules about values, in graphs and kernels.
 
-    Weight 0 is absence, of a NaN or of a label such as -1, too. Probabilities are clipped to [0, 1]. What cannot be
-    right (labels outside [0, 1], negative weights, logits instead of probabilities) becomes NaN, which no score hides.
+    Weight 0 means absent, even for a NaN or a label such as -1. Probabilities are clipped to [0, 1]. Invalid values
+    (labels outside [0, 1], negative weights, logits instead of probabilities) become NaN, which no score hides.
     """
     return Samples(y, p, w).counted()[:3]
 
 
 def as_numbers(name: str, values: Any) -> Tensor:
-    """Returns what users pass as data as a tensor of numbers or truth values."""
+    """Returns the data that users pass as a tensor of numbers or truth values."""
     try:
         tensor = ops.convert_to_tensor(values)
     except (TypeError, ValueError):
@@ -90,12 +90,12 @@ def _described(values: Any) -> str:
 def explain(samples: Samples, totals: Tensor) -> None:
     """Raises the reason why eager `totals` are NaN, unless it is a NaN among the predictions, which stays NaN."""
     if not hasattr(totals, "numpy") or not np.isnan(ops.convert_to_numpy(totals)).any():
-        return  # inside a graph NaN has to speak for itself
+        return  # inside a graph no error can be raised, and NaN is the only signal
     check_values(samples)
 
 
 def check_values(samples: Samples) -> None:
-    """Raises a `ValueError` for labels, weights or predictions that cannot be right, but for NaN predictions."""
+    """Raises a `ValueError` for invalid labels, weights or predictions, except for NaN predictions."""
     labels, predictions = (ops.convert_to_numpy(x) for x in (samples.label, samples.prediction))
     if samples.weight is not None:
         weight = np.broadcast_to(ops.convert_to_numpy(samples.weight), labels.shape)
@@ -106,13 +106,13 @@ def check_values(samples: Samples) -> None:
         raise ValueError(f"`y_true` must be in [0, 1]; map labels of -1 to 0. Received: {range_of(labels)}")
     if not samples.logits and np.any((predictions < -MARGIN) | (predictions > 1 + MARGIN)):
         raise ValueError(
-            "`y_pred` must hold probabilities; for logits say from_logits=True, or end the model with a sigmoid. "
+            "`y_pred` must hold probabilities; for logits pass from_logits=True, or end the model with a sigmoid. "
             f"Received: {range_of(predictions)}"
         )
 
 
 def range_of(values: np.ndarray) -> str:
-    """Says in an error what values were received."""
+    """Returns the part of an error message that says which values were received."""
     return "NaN" if np.isnan(values).any() else f"values from {np.min(values):g} to {np.max(values):g}"
 
 
@@ -127,7 +127,7 @@ def _counted_probability(p: Tensor) -> Tensor:
 
 
 def without_absent(x: Tensor, weight: Tensor | None, *, whole_rows: bool) -> Tensor:
-    """Zeros in the place of what has the weight 0: element by element, or only where a whole sample has."""
+    """Zeros in place of values of weight 0: element by element, or only where a whole sample has weight 0."""
     if weight is None:
         return x
     absent = ops.equal(weight, 0.0)
@@ -135,5 +135,5 @@ def without_absent(x: Tensor, weight: Tensor | None, *, whole_rows: bool) -> Ten
 
 
 def or_nan(valid: Tensor, x: Tensor) -> Tensor:
-    """NaN in the place of what cannot be right."""
+    """NaN in place of invalid values."""
     return ops.where(valid, x, ops.cast(np.nan, x.dtype))

@@ -43,12 +43,12 @@ class ConfusionMatrix(NamedTuple):
 
     @property
     def predicted_positives(self) -> Tensor:
-        """Weight of what is called positive."""
+        """Weight of everything decided as positive."""
         return self.tp + self.fp
 
     @property
     def predicted_negatives(self) -> Tensor:
-        """Weight of what is called negative."""
+        """Weight of everything decided as negative."""
         return self.fn + self.tn
 
     @property
@@ -66,7 +66,7 @@ class ConfusionMatrix(NamedTuple):
 
     @classmethod
     def from_stacked(cls, cells: Tensor) -> ConfusionMatrix:
-        """The reverse of `stacked`."""
+        """The inverse of `stacked`."""
         return cls(*ops.unstack(cells, 4))
 
 
@@ -89,7 +89,7 @@ def confusion_matrix(
             ids, without the last axis of `y_pred`.
         y_pred: Probabilities of the same shape (up to a last axis of length 1), or logits.
         sample_weight: Weights that line up with `y_pred` from the left: per sample `(n,)`, per element, or per class
-            `(1, classes)`. Weight 2 equals two copies, weight 0 equals absence. Defaults to `None`.
+            `(1, classes)`. Weight 2 means two copies, weight 0 means absent. Defaults to `None`.
         threshold: A number inside (0, 1), a sequence of them, or a decision such as `PerClass([0.2, 0.7])`; see
             `keras_softsets.decisions`. With the step, also 0, 1 and inf. Defaults to `0.5`.
         heaviside: `"linear"`, `"sigmoid"`, `"step"` (the usual, hard matrix) or a `Heaviside`. Defaults to `"linear"`.
@@ -126,7 +126,7 @@ def confusion_matrix(
 
 
 def sum_cells(samples: Samples, decision: Decision, heaviside: Heaviside) -> ConfusionMatrix:
-    """Returns the cells in float64, so that counts stay exact past 2^24, by a kernel where there is one."""
+    """Returns the cells in float64, so that counts stay exact past 2^24; uses a kernel if there is one."""
     return ConfusionMatrix.from_stacked(sum_stacked_cells(samples, decision, heaviside))
 
 
@@ -141,11 +141,11 @@ def sum_stacked_cells(samples: Samples, decision: Decision, heaviside: Heaviside
     cells = _kernels.sum_cells(samples, decision.thresholds, heaviside, per_class=per_class)
     if samples.classes is None:
         return cells
-    return ops.reshape(cells, (4, decision.rows, samples.classes))  # in a graph a kernel, made for any, forgets it
+    return ops.reshape(cells, (4, decision.rows, samples.classes))  # a kernel accepts any shape and loses this one
 
 
 def sum_cells_by_definition(samples: Samples, decision: Decision, heaviside: Heaviside) -> ConfusionMatrix:
-    """The definition of the cells. The kernels equal it, but store nothing of size rows x samples."""
+    """The definition of the cells. The kernels compute the same, but store nothing of size rows x samples."""
     members = _members(samples, decision, heaviside)
     return members.map(lambda cell: ops.sum(ops.cast(cell, "float64"), axis=-2))
 
@@ -164,7 +164,7 @@ def sum_cells_of_sets(samples: Samples, decision: Decision, heaviside: Heaviside
         return sum_cells_by_definition(samples, decision, heaviside)
     sets, elements, classes = ops.shape(samples.prediction)
 
-    def columns(x: Tensor) -> Tensor:  # to the kernels, a class of one set is a class like any other
+    def columns(x: Tensor) -> Tensor:  # to the kernels, a class of one set is an ordinary class
         return ops.reshape(ops.transpose(x, (1, 0, 2)), (elements, sets * classes))
 
     weight = None if samples.weight is None else columns(ops.broadcast_to(samples.weight, (sets, elements, classes)))

@@ -1,4 +1,4 @@
-"""The two networks of the paper: a small MLP for tables and Tiny Darknet for pictures.
+"""The two networks of the paper: a small MLP for tables and Tiny Darknet for images.
 
 Both come uncompiled, as plain functional `keras.Model`s with a named input (`"features"` or `"image"`), so that
 `model.export` and TensorFlow Serving show a readable signature. Their output is a probability for each of `classes`
@@ -12,7 +12,7 @@ from numbers import Integral
 import keras
 
 # Filters of Tiny Darknet's convolutions. A group of one is a 3x3 convolution; in the longer groups 1x1 convolutions,
-# which squeeze the channels, alternate with 3x3 ones. Max-pooling stands between the groups.
+# which squeeze the channels, alternate with 3x3 ones. There is max-pooling between the groups.
 _DARKNET_GROUPS = ((16,), (32,), (16, 128, 16, 128), (32, 256, 32, 256), (64, 512, 64, 512, 128))
 _DARKNET_SMALLEST_SIDE = 2 ** (len(_DARKNET_GROUPS) - 1)
 
@@ -38,10 +38,10 @@ def mlp(
             `False`.
         dropout: Share of the units dropped in training, inside `[0, 1)`. Defaults to `0.5`.
         positive_rate: Share of positives in the training data, inside `(0, 1)`. If given, the output's bias starts at
-            its log odds, so that the first predictions are about as frequent as the positives. Measured with `SoftF1`,
-            it neither helped nor hurt: test F1 0.63 with and without on mammography (five seeds, 200 epochs), 0.81 with
-            and without on creditcard_fraud (three seeds, five epochs), and no run was stuck. Defaults to `None`: a bias
-            of zero.
+            its log odds, so that the first predictions are about as large as the share of positives. Measured with
+            `SoftF1`, it neither helped nor hurt: test F1 0.63 with and without it on mammography (five seeds, 200
+            epochs), 0.81 with and without it on creditcard_fraud (three seeds, five epochs), and no run was stuck.
+            Defaults to `None`: a bias of zero.
         name: Name of the model. Defaults to `"mlp"`.
 
     Returns:
@@ -79,17 +79,17 @@ def tiny_darknet(
     positive_rate: float | None = None,
     name: str = "tiny_darknet",
 ) -> keras.Model:
-    """Returns Tiny Darknet, the paper's network for pictures.
+    """Returns Tiny Darknet, the paper's network for images.
 
     Fifteen convolutions without bias, each followed by batch normalisation and a leaky ReLU of slope 0.1, in five
-    groups with 2x2 max-pooling between them; then a 1x1 convolution to the outputs and the average over the picture.
-    It has 917,617 parameters for RGB pictures and one output, 4,384 of them (the running statistics of the batch
-    normalisations) not trained.
+    groups with 2x2 max-pooling between them; then a 1x1 convolution to the outputs and the average over the image. It
+    has 917,617 parameters for RGB images and one output; 4,384 of them (the running statistics of batch normalisation)
+    are not trained.
 
     Initial weights and batch normalisation are those of PyTorch, in which the paper's network was trained: uniform
-    within `1 / sqrt(fan_in)`, momentum 0.9. That is not a detail. With Keras's defaults the same network, trained with
+    within `1 / sqrt(fan_in)`, momentum 0.9. This matters: with Keras's defaults the same network, trained with
     cross-entropy on frogs against the rest of CIFAR-10, overfits after two epochs at an average precision of 0.66; with
-    these it reaches 0.74.
+    these settings it reaches 0.74.
 
     Args:
         input_shape: `(height, width, channels)`, each side at least 16. Defaults to `(32, 32, 3)`, CIFAR-10's.
@@ -136,7 +136,7 @@ def tiny_darknet(
 
 
 def _convolution(x: keras.KerasTensor, filters: int, kernel_size: int) -> keras.KerasTensor:
-    # Batch normalisation brings its own offset, so a bias of the convolution would be a parameter without effect.
+    # Batch normalisation has its own offset, so a bias of the convolution would have no effect.
     x = keras.layers.Conv2D(
         filters,
         kernel_size,
@@ -150,12 +150,12 @@ def _convolution(x: keras.KerasTensor, filters: int, kernel_size: int) -> keras.
 
 
 def _uniform_by_fan_in() -> keras.initializers.Initializer:
-    # One for each layer: an initializer draws the same values whenever it is called.
+    # One for each layer: an initializer draws the same values every time it is called.
     return keras.initializers.VarianceScaling(scale=1 / 3, mode="fan_in", distribution="uniform")
 
 
 def _output(x: keras.KerasTensor, logits: bool) -> keras.KerasTensor:
-    # float32 whatever the dtype policy: in half precision a sigmoid saturates at 1 - 2^-11 and thresholds are blurred.
+    # float32 under any dtype policy: in half precision a sigmoid saturates at 1 - 2^-11 and thresholds are blurred.
     activation = "linear" if logits else "sigmoid"
     return keras.layers.Activation(activation, dtype="float32", name="output")(x)
 

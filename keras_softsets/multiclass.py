@@ -1,4 +1,4 @@
-"""The c x c confusion matrix of classes that exclude each other: its definition, and that of a batch."""
+"""The c x c confusion matrix of mutually exclusive classes: its definition, and the matrix of a batch."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def multiclass_confusion_matrix(
     """Computes the c x c confusion matrix of a batch, soft or hard.
 
     Args:
-        y_true: Class ids, `(n,)` or all axes of `y_pred` but the last; or one-hot (or soft) labels of its shape.
+        y_true: Class ids, `(n,)` or all axes of `y_pred` but the last; or one-hot (or soft) labels of the same shape.
         y_pred: Probabilities of the classes, `(..., classes)`, or logits.
         sample_weight: One weight for each sample, `(n,)` or all axes of `y_pred` but the last. Defaults to `None`.
-        heaviside: `"step"` for the usual matrix, in which the largest class wins; anything else shares a sample out
-            among the classes by the softmax of log p / temperature. Defaults to `"linear"`.
-        temperature: Softness of the decision, greater than 0. Defaults to `1.0`.
+        heaviside: `"step"` for the usual matrix, in which the largest class wins; anything else divides a sample among
+            the classes by the softmax of log p / temperature. Defaults to `"linear"`.
+        temperature: Softness of the decision, at least 1e-6. Defaults to `1.0`.
         from_logits: Whether `y_pred` holds the logits of a softmax. Defaults to `False`.
         ignore_class: Class id that does not count, such as 255 in masks. Defaults to `None`.
 
@@ -99,7 +99,7 @@ def multiclass_confusion_matrix(
 
 
 def sum_counts(samples: Samples, decision: Decision, heaviside: Heaviside) -> Tensor:
-    """The definition: counts[i, j] is the sum of w y_i h_j, in float64, so that counts stay exact past 2^24."""
+    """The definition: counts[i, j] is the sum of w y_i h_j, in float64, so that counts are exact past 2^24."""
     samples = samples.counted()
     h = decision.memberships(samples, heaviside)[0]  # (..., samples, classes)
     label = samples.label if samples.weight is None else samples.weight * samples.label

@@ -20,5 +20,5 @@ The protocol, fixed before any result was seen:
 * **Report.** Scores on the test part: mean and standard deviation over the splits, and the paired difference from
   cross-entropy with offsets with its standard error.
 
-Every training writes its numbers to a CSV as soon as it ends; a run that is killed loses the training under way.
+Every training writes its numbers to a CSV as soon as it ends; a run that is killed loses only the training under way.
 """

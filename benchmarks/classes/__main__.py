@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", choices=tuple(plan.STUDIES), default=tuple(plan.STUDIES))
     parser.add_argument("--seeds", type=int, default=plan.SEEDS, help="splits (default: 10)")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of the CSV files")
-    parser.add_argument("--smoke", action="store_true", help="made-up data and two epochs, to see that it runs")
+    parser.add_argument("--smoke", action="store_true", help="generated data and two epochs, to check that it runs")
     args = parser.parse_args()
     {"run": run, "report": show}[args.command](args)
 

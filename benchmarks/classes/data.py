@@ -27,7 +27,7 @@ def thinned(part: Part, seed: tuple[int, int]) -> Part:
 
 
 def made_up(seed: int, classes: int = 4, features: int = 6) -> datasets.Splits:
-    """Small ordinal data without a download, to see that everything runs."""
+    """Small ordinal data without a download, to check that everything runs."""
     parts = []
     for number, samples in enumerate((300, 100, 100)):
         random = np.random.default_rng((seed, number))

@@ -40,7 +40,7 @@ def cross_entropy() -> keras.losses.Loss:
 
 
 def loss(method: str) -> keras.losses.Loss:
-    """Of "ce", "kappa" or "kappa+ce"."""
+    """Returns the loss of "ce", "kappa" or "kappa+ce"."""
     if method == "ce":
         return cross_entropy()
     score = method.removesuffix("+ce")

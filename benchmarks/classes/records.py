@@ -1,4 +1,4 @@
-"""What the trainings found, in a CSV that grows by one training at a time."""
+"""The results of the trainings, in a CSV that grows by one training at a time."""
 
 import csv
 import os
@@ -19,7 +19,7 @@ class Record(NamedTuple):
 
 
 def read(file: Path) -> list[Record]:
-    """Returns what is in a file, nothing if there is none."""
+    """Returns the records in a file; none if there is no file."""
     if not file.exists():
         return []
     kinds = Record.__annotations__
@@ -29,7 +29,7 @@ def read(file: Path) -> list[Record]:
 
 
 def append(file: Path, records: list[Record]) -> None:
-    """Adds the records of a training; the file is replaced as a whole, so that it is never half written."""
+    """Adds the records of a training; the file is replaced as a whole, and never half written."""
     known, temporary = read(file), file.with_suffix(".part")
     file.parent.mkdir(parents=True, exist_ok=True)
     with temporary.open("w", newline="") as stream:
@@ -42,7 +42,7 @@ def append(file: Path, records: list[Record]) -> None:
 
 
 def finished(records: list[Record], scores: tuple[str, ...]) -> set[tuple[int, str]]:
-    """Seeds and methods of which everything is there."""
+    """The seeds and methods whose records are complete."""
     found: dict[tuple[int, str], set[tuple[str, str]]] = {}
     for r in records:
         found.setdefault((r.seed, r.method), set()).add((r.score, r.decision))

@@ -15,7 +15,7 @@ SPLITS = 10
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Runs split by split, so that a run that is killed leaves complete comparisons."""
+    """Runs split by split, so that a killed run leaves complete comparisons."""
     options = _parser().parse_args(arguments)
     for name, seed in itertools.product(options.data, [] if options.report_only else range(options.splits)):
         split = data.load(name, seed, options.raw_dir)

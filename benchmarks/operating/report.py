@@ -32,7 +32,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Writes a file; a run that was killed leaves the old one or the new one."""
+    """Writes a file; a killed run leaves either the old one or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(f".{os.getpid()}.tmp")
     with unfinished.open("w", newline="") as file:

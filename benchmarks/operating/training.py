@@ -48,7 +48,7 @@ def train(part: Part, loss: Loss, model: str, batch: int | None, seed: int, step
 
 
 def batches(samples: int, batch: int | None, steps: int, rng: np.random.Generator) -> Any:
-    """Yields the rows of each step: shuffled epochs, of which a rest that is too small is left out."""
+    """Yields the rows of each step: shuffled epochs, without an incomplete last batch."""
     order = np.empty(0, int)
     for _ in range(steps):
         if batch is None:
@@ -69,5 +69,5 @@ def make_network(model: str, features: int, seed: int) -> keras.Model:
 
 def area(network: keras.Model, part: Part) -> float:
     """The mean precision over recalls from 0.95 to 1, in %."""
-    p = np.asarray(network(part.x), "float64")  # a sigmoid in float32 has ties of its own next to 1
+    p = np.asarray(network(part.x), "float64")  # a sigmoid in float32 creates ties next to 1
     return 100 * evaluate(part.y, p, "pr_auc", min_recall=MIN_RECALL)

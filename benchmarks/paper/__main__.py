@@ -1,4 +1,4 @@
-"""Command line: trains what a table needs and is not on disk yet, then writes `docs/results.md` and its figures."""
+"""Command line: trains what a table needs and the disk does not have, then writes `docs/results.md` and its figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(options: argparse.Namespace, names: list[str]) -> None:
     if names == ["cifar10"] or options.epoch_by_epoch:
-        # Halves the time of convolutions on a CPU; has to be set before TensorFlow is imported.
+        # Halves the time of convolutions on a CPU; must be set before TensorFlow is imported.
         os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     import tensorflow as tf
 

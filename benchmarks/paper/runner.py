@@ -1,4 +1,4 @@
-"""Runs configurations that are not finished yet, with a progress bar, and writes each trial as soon as it is."""
+"""Runs configurations that are not finished yet, with a progress bar, and writes each trial as soon as it ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def run(wanted: list[Configuration], trials: int, raw_dir: str | None, folder: P
     Args:
         wanted: Configurations, best grouped by data set: the last one loaded is kept.
         trials: Number of trials.
-        raw_dir: Folder of raw data files, or `None` for what the environment says.
+        raw_dir: Folder of raw data files, or `None` for the one that the environment names.
         folder: Where results are.
     """
     environment.write(folder)

@@ -16,7 +16,7 @@ training part. Letter is `U` against the rest.
 Columns. F1 at 0.5; its mean over thresholds 0.1, 0.2, ..., 0.9; F1 at the threshold that is best on the validation
 part; AUROC; AUPRC (average precision); Brier score; calibration error, the mean over 15 bins of equally many samples of
 |mean probability - share of positives|. All on the test part. Ten trials. Seconds are those of a row divided by its
-trials, compilation included, on a machine that others use, too.
+trials, including compilation, on a machine that others use, too.
 
 Comparisons. For each pair of methods the number of (data set, trial) pairs that one wins, ties (a difference of at most
 0.001) and loses, and the mean difference with a 95 % bootstrap interval that redraws the trials inside each data set.

@@ -3,7 +3,7 @@
     python -m benchmarks.recipes tabular --data mammography --methods bce f1 f1_bce_1 --batch-size 1024 --trials 10
     python -m benchmarks.recipes report
 
-`--list` says what would be trained, and how long that takes. A run that was killed is resumed by the same command.
+`--list` says what would be trained, and how long that takes. The same command resumes a run that was killed.
 """
 
 from __future__ import annotations

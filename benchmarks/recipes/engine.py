@@ -1,4 +1,4 @@
-"""Trains all trials of a row side by side; the paper's engine, with objectives that know the epoch or have a memory."""
+"""Trains all trials of a row side by side: the engine of `paper`, with objectives that know the epoch or remember."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Program(NamedTuple):
         return state._replace(weights=weights, moments=moments, step=state.step + 1), memory
 
     def batch(self, state: State, rows: tf.Tensor, number: tf.Tensor) -> Batch:
-        """Returns labels, logits and weights of the samples in `rows`; -1 gets weight 0, which is absence."""
+        """Returns labels, logits and weights of the samples in `rows`; -1 gets weight 0, which means absent."""
         part = Part(*(tf.gather(array, tf.maximum(rows, 0), axis=1, batch_dims=1) for array in self.train))
         weights = tf.transpose(part.weight * tf.cast(rows >= 0, tf.float32))
         masks = network.dropout_masks(self.seeds, state.step, self.settings.batch_size)
@@ -79,7 +79,7 @@ class Program(NamedTuple):
 
 
 def train(trials: Trials, method: Method, batch_size: int, budget: Budget, say: Callable[[str], None]) -> Trained:
-    """Trains one network for each trial until all have stopped; `say` shows how far it is."""
+    """Trains one network for each trial until all have stopped; `say` shows the progress."""
     started = time.perf_counter()
     settings = Settings(batch_size, patience=budget.patience, most_epochs=budget.epochs)
     state = first_state(trials)

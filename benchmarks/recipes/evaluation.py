@@ -21,7 +21,7 @@ BINS = 15
 
 
 def columns(validation: paper.Outputs, test: paper.Outputs) -> dict[str, float]:
-    """Returns everything but the seconds, and the recall at 0.5 that tells who is stuck."""
+    """Returns everything except the seconds, and the recall at 0.5, which shows who is stuck."""
     labels, p = test[0], paper.sigmoid(test[1])
     tuned = paper.tuned_threshold(validation[0], paper.sigmoid(validation[1]))
     values = paper.evaluate(labels, p, tuned)

@@ -25,7 +25,7 @@ class Remembered(NamedTuple):
     window: int = 4096
 
     def start(self, trials: int) -> tf.Tensor:
-        """Returns an empty memory: averages of four cells, and the weight of what they have seen, (5, trials)."""
+        """Returns an empty memory: averages of four cells, and the weight of what they contain, (5, trials)."""
         return tf.zeros([5, trials])
 
     def __call__(self, batch: Batch, memory: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -35,7 +35,7 @@ class Remembered(NamedTuple):
         kept = tf.pow(1 - 1 / self.window, samples)
         seen = tf.concat([tf.stop_gradient(cells), tf.ones_like(cells[:1])], 0)
         memory = kept * memory + (1 - kept) * seen
-        # Divided by the weight of all that was seen, so that the zeros of the start do not count.
+        # Divided by the weight of everything seen, so that the initial zeros do not count.
         slope = self._slope(memory[:4] / memory[4:])
         return tf.reduce_sum(tf.stop_gradient(slope) * cells, 0), memory
 

@@ -53,7 +53,7 @@ class Budget(NamedTuple):
 
 
 def budget(samples: int, batch_size: int) -> Budget:
-    """Returns the same for all methods on a data set, whatever they add to it."""
+    """Returns the same budget for all methods on a data set, even if they add samples to it."""
     fitting = MOST_UPDATES // math.ceil(samples / batch_size)
     epochs = min(max(fitting, LEAST_EPOCHS), MOST_EPOCHS)
     return Budget(epochs, min(max(epochs // 4, SHORTEST_PATIENCE), LONGEST_PATIENCE))

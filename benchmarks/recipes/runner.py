@@ -1,4 +1,4 @@
-"""Runs the rows that are not finished yet; each is written when it is done, so a run can be killed and resumed."""
+"""Runs the rows that are not finished yet; each is written when it is done, so a killed run can be resumed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.paper.records.store import Line, read_lines, write_lines
 from benchmarks.recipes.plan import SAMPLES, Row, budget
 
 FOLDER = Path(__file__).parents[1] / "results" / "recipes"
-# Of ten trials on one core of a shared machine; replaced by what the rows on disk took.
+# Of ten trials on one core of a shared machine; replaced by the times of the rows on disk.
 SECONDS_PER_UPDATE = {8: 2.2e-4, 16: 2.6e-4, 32: 3.4e-4, 128: 7e-4, 1024: 4e-3}
 SECONDS_TO_COMPILE = 15.0
 
@@ -43,7 +43,7 @@ def missing_trials(row: Row, trials: int, folder: Path) -> tuple[int, ...]:
 
 
 def print_estimates(rows: list[Row], trials: int, folder: Path) -> None:
-    """Prints how long each row takes at most, and all of them; early stopping makes most of them shorter."""
+    """Prints how long each row takes at most, and all together; early stopping makes most of them shorter."""
     seconds = [estimate(row, len(missing_trials(row, trials, folder)), folder) for row in rows]
     for row, each in zip(rows, seconds, strict=True):
         print(f"at most {each / 60:6.1f} min  {row.path}")

@@ -32,7 +32,7 @@ VARIANTS = {
 
 
 class Method(NamedTuple):
-    """What is compiled, and which cure."""
+    """A loss, and the cure that goes with it."""
 
     label: str
     loss: Callable[[], keras.losses.Loss]
@@ -66,7 +66,7 @@ METHODS = {
 def run(
     methods: list[str], variants: list[str], trials: int, raw_dir: str | None, folder: Path, only_list: bool = False
 ) -> None:
-    """Trains what is missing; `raw_dir` is not needed, the images are made up."""
+    """Trains what is missing; `raw_dir` is not needed, because the images are generated."""
     wanted = [(variant, name, trial) for variant in variants for trial in range(trials) for name in methods]
     left = [each for each in wanted if each[2] not in _finished(folder / path(*each[:2]))]
     print(f"{len(left)} trials, about {MINUTES_PER_TRIAL} min each, {len(left) * MINUTES_PER_TRIAL / 60:.1f} hours")

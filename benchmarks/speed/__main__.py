@@ -66,15 +66,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "what", nargs="?", choices=["all", *PAGES], default="all", help="losses on one class, other shapes, or `fit`"
     )
-    parser.add_argument("--quick", action="store_true", help="small batches, little data: seconds, for a look")
+    parser.add_argument("--quick", action="store_true", help="small batches and little data: a quick look, in seconds")
     parser.add_argument("--seconds", type=float, default=20.0, help="time for each group of losses (default: 20)")
     parser.add_argument("--epochs", type=int, default=12, help="epochs of each setup of `fit` (default: 12)")
-    parser.add_argument("--parts", nargs="+", choices=shapes.PARTS, help="of `shape`; the others stay as they were")
+    parser.add_argument("--parts", nargs="+", choices=shapes.PARTS, help="of `shape`; results of the others are kept")
     parser.add_argument(
         "--device",
         choices=["auto", "cpu", "gpu"],
         default="auto",
-        help="gpu: other shapes on the first GPU, in five minutes, in files of their own; cpu: as if there were none",
+        help="gpu: other shapes on the first GPU, in five minutes, in separate files; cpu: as if there were no GPU",
     )
     parser.add_argument(
         "--output",

@@ -19,7 +19,7 @@ class Contender(Protocol):
         ...
 
     def step(self, batch: Batch, compiled: bool) -> Run | None:
-        """Returns forward + gradient on a batch; nothing where it cannot run."""
+        """Returns forward + gradient on a batch; None if it cannot run."""
         ...
 
 
@@ -32,21 +32,21 @@ class Case:
     compiled: bool = True
 
     def step(self) -> Run | None:
-        """Returns what is measured; nothing where it cannot run."""
+        """Returns what is measured; None if it cannot run."""
         return self.contender.step(self.batch, self.compiled)
 
 
 @dataclass(frozen=True)
 class Group:
-    """Cases that meet the same batch.
+    """Cases that are measured on the same batch.
 
     Attributes:
         batch: Labels, probabilities, and perhaps weights.
         contenders: Who is compared.
         compiled: Whether the step is compiled as a whole.
-        base: The name of the contender that ratios are to.
+        base: The name of the contender to which ratios are taken.
         rounds: How often all are timed. Defaults to `None`, what the command line says.
-        remark: Said at the end of its title instead of `compiled` or `uncompiled`.
+        remark: The end of its title, instead of `compiled` or `uncompiled`.
     """
 
     batch: Batch

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 
 def choose(name: str) -> None:
-    """Hides the GPUs for `"cpu"`, also from processes that are started later; refuses `"gpu"` where there is none."""
+    """Hides the GPUs for `"cpu"`, also from processes that are started later; refuses `"gpu"` if there is none."""
     if name == "cpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
         tf.config.set_visible_devices([], "GPU")

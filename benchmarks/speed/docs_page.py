@@ -40,7 +40,7 @@ def write(folder: Path = FOLDER, page: Path = PAGE) -> None:
 
 
 def lacking(folder: Path = FOLDER) -> list[str]:
-    """Returns what the page needs and the results do not have: not every machine has the peers, or is a Linux."""
+    """Returns what the page needs but the results lack: not every machine has the peers, or runs Linux."""
     results = read("loss_speed", folder)
     peers = results["speed"].get(plan.PEERS.title, {})
     names = [peer.name for peer in (TORCH_BTG, AP_PERF) if peer.name not in peers]
@@ -57,7 +57,7 @@ def render(folder: Path = FOLDER) -> str:
 
 
 def shape_facts(results: Results, folder: Path) -> dict[str, str]:
-    """Returns the tables of other shapes, and those of a GPU if somebody measured on one."""
+    """Returns the tables of other shapes, and those of a GPU if they were measured."""
     gpu = folder / "shape_speed_gpu.json"
     growth = [f"With {number}:\n\n{report.growth(number, found)}" for number, found in results["growth"].items()]
     return {
@@ -70,7 +70,7 @@ def shape_facts(results: Results, folder: Path) -> dict[str, str]:
 
 
 def loss_facts(results: Results) -> dict[str, str]:
-    """Returns what is said of the losses, by the names that the text has for it; the README says some of it, too."""
+    """Returns the facts about the losses, by their names in the text; the README states some of them, too."""
     ratio = {group: _medians(cases, "ratio") for group, cases in results["speed"].items()}
     ms = {group: _medians(cases, "ms") for group, cases in results["speed"].items()}
     small, step = ms["n=1024, compiled"], ms["n=1024, uncompiled"]
@@ -125,7 +125,7 @@ def _linear(values: dict[str, float]) -> list[float]:
 
 
 def _span(values: list[float], form: str) -> str:
-    """Returns numbers as `"1.3 to 1.5"`, or `"1.3"` where they are the same."""
+    """Returns numbers as `"1.3 to 1.5"`, or `"1.3"` if they are the same."""
     low, high = format(min(values), form), format(max(values), form)
     return low if low == high else f"{low} to {high}"
 

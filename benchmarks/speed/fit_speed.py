@@ -44,7 +44,7 @@ QUICK = Scale(samples=640, batch_size=64, epochs=2)
 
 
 def run(scale: Scale) -> Results:
-    """Trains all setups and returns their times, their ratios, and how soon they reached the goal."""
+    """Trains all setups; returns their times, their ratios, and how soon they reached the goal."""
     made = made_on()
     runs = train(scale)
     results: Results = {"machine": made, "goal": GOAL, "setups": {}, "targets": {}}
@@ -57,7 +57,7 @@ def run(scale: Scale) -> Results:
 
 
 def train(scale: Scale) -> dict[str, dict[str, Any]]:
-    """One epoch of each setup in turn, so that all meet the same machine; validation is outside the clock."""
+    """One epoch of each setup in turn, so that all see the same machine load; validation is not timed."""
     n, batch_size = scale.samples, scale.batch_size
     x, x_val, y, y_val = (part for a in data(n + n // 4) for part in (a[:n], a[n:]))
     networks = {setup: model(setup) for setup in SETUPS}

@@ -18,7 +18,7 @@ QUICK_ROUNDS = Rounds(seconds=0.5, most=3)
 
 
 def run(seconds: float, quick: bool, save: Callable[[Results], None]) -> None:
-    """Measures everything, and saves what there is after each group."""
+    """Measures everything, and saves the results after each group."""
     results: Results = {"machine": made_on(), "speed": {}, "memory": {}}
     rounds = QUICK_ROUNDS if quick else Rounds(seconds)
     for group in tqdm(plan.QUICK if quick else plan.GROUPS, "speed"):

@@ -34,7 +34,7 @@ class Loss:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def step(self, batch: Batch, compiled: bool) -> Run:
-        """Returns one training step's share of the loss: its value and its gradient in p, waited for."""
+        """Returns the loss's share of a training step: its value and its gradient with respect to p, waited for."""
         loss = self.make(**self.arguments)
 
         @tf.function(jit_compile=compiled)

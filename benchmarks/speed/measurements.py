@@ -1,4 +1,4 @@
-"""What is measured: functions of a group of cases, or of one case in a process of its own."""
+"""What is measured: functions of a group of cases, or of one case in a separate process."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from benchmarks.speed.timing import Rounds, Run, Times, interleaved
 
 
 def step_times(group: Group, rounds: Rounds) -> dict[str, Times]:
-    """Returns the times of the cases of a group that can run, measured in turn."""
+    """Returns the times of a group's cases that can run, measured in turn."""
     steps = {name: case.step() for name, case in group.cases.items()}
     return interleaved({name: step for name, step in steps.items() if step is not None}, group.rounds or rounds)
 
 
 def memory(case: Case) -> float | None:
-    """Returns the peak in float32 arrays as large as the labels; the gradient is one of them. `None` if not known."""
+    """Returns the peak in float32 arrays as large as the labels, one of which is the gradient; `None` if unknown."""
     step = case.step()
     needed = peak_memory(step) if step else None
     if needed is None or needed < 4 * case.batch.size:
-        return None  # less than the gradient alone: an allocator kept what was freed, and the peak was not seen
+        return None  # less than the gradient alone: an allocator kept freed memory, and the peak was not seen
     return round(needed / (4 * case.batch.size), 2)
 
 
 def in_own_process(measurement: Callable[[Any], Any], case: Any) -> Any:
-    """Returns what a measurement gives in a new process, where nothing else was traced, compiled or allocated.
+    """Returns a measurement in a new process, where nothing else was traced, compiled or allocated.
 
-    Without oneDNN: its allocator keeps what is freed, which hides the peak, and compiled losses do not need it.
+    oneDNN is off: its allocator keeps freed memory, which hides the peak, and compiled losses do not need it.
     """
     with (
         mock.patch.dict(os.environ, TF_ENABLE_ONEDNN_OPTS="0"),
@@ -44,7 +44,7 @@ def in_own_process(measurement: Callable[[Any], Any], case: Any) -> Any:
 
 
 def peak_memory(run: Run, repetitions: int = 3) -> int | None:
-    """Returns the bytes that a warmed-up call needs on top of what lives already; `None` anywhere but on Linux."""
+    """Returns the bytes that a warmed-up call needs on top of what is already allocated; `None` except on Linux."""
     run()
     gc.collect()
     try:
@@ -59,7 +59,7 @@ def peak_memory(run: Run, repetitions: int = 3) -> int | None:
 
 
 def resident_memory() -> int | None:
-    """Returns the bytes that the process has in memory; `None` anywhere but on Linux."""
+    """Returns the bytes that the process has in memory; `None` except on Linux."""
     return _status("VmRSS") if Path("/proc/self/status").exists() else None
 
 

@@ -31,7 +31,7 @@ class Peer:
     build: Callable[[list[np.ndarray]], Run]
 
     def step(self, batch: Batch, compiled: bool) -> Run | None:
-        """Returns a step; nothing where the package is not installed. PyTorch is not compiled either way."""
+        """Returns a step; None if the package is not installed. PyTorch is not compiled in either case."""
         return self.build(batch.arrays()) if importlib.util.find_spec(self.package) else None
 
 

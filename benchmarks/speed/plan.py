@@ -1,4 +1,4 @@
-"""What is compared: add a `Loss` in `losses`, or a group here, and it has its rows on the page."""
+"""What is compared: add a `Loss` in `losses`, or a group here, and it gets its rows on the page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MEMORY = (
         named(*GROWING, "linear, 9 uneven thresholds", "sigmoid, 9 thresholds", "tabulated, 9 thresholds"),
     ),
 )
-# Peers take seconds for what takes milliseconds here, so three rounds must do.
+# Peers take seconds for what takes milliseconds here, so three rounds must be enough.
 PEERS = Group(
     Batch(MILLION), (TORCH_BTG, AP_PERF, *named(BASE, OURS)), rounds=Rounds(seconds=0, least=3), remark="peers"
 )

@@ -1,4 +1,4 @@
-"""Results on disk: one JSON file for each of the two benchmarks, with the machine that made it."""
+"""Results on disk: one JSON file for each benchmark, with the machine that made it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the losses should cost at most, and what they do cost."""
+"""The most that the losses should cost, and what they do cost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Target(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Whether it is met; nothing where nothing was measured."""
+        """Whether the limit is met; empty if nothing was measured."""
         if self.measured is None:
             return ""
         return "yes" if (self.measured <= self.limit) == self.upper else "**no**"

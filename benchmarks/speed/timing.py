@@ -14,7 +14,7 @@ Times = list[list[float]]  # for each round the (wall, processor) seconds
 
 @dataclass(frozen=True)
 class Rounds:
-    """How often: for so many seconds, but at least and at most so many times."""
+    """How often to time: a number of seconds, with a lower and an upper bound on the number of rounds."""
 
     seconds: float
     least: int = 5
@@ -22,7 +22,7 @@ class Rounds:
 
 
 def interleaved(runs: Mapping[str, Run], rounds: Rounds) -> dict[str, Times]:
-    """Times all runs in turn, again and again, so that what else the machine does meets them all alike."""
+    """Times all runs in turn, again and again, so that other load on the machine affects all of them equally."""
     for run in runs.values():
         run(), run()  # traces, compiles, and fills the caches
     times: dict[str, Times] = {name: [] for name in runs}

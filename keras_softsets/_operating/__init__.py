@@ -1,4 +1,4 @@
-"""Scores at operating points: the best among all thresholds that meet a rate, and the soft one at its boundary."""
+"""Scores at operating points: the best one among all thresholds that meet a rate, and the soft one at its boundary."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def totals(
     *,
     additive: bool = False,
 ) -> Tensor:
-    """Returns sums over samples: `soft_totals` at the boundary of all replicas, or weights by probability.
+    """Returns sums over samples: `soft_totals` at the boundary over all replicas, or weights by probability.
 
-    The latter if the approximation is the step, or if sums are to be added up over batches.
+    It returns weights by probability if the approximation is the step, or if sums are added up over batches.
     """
     if additive or not heaviside.differentiable:
         return _float_bins.histogram(samples)
@@ -40,7 +40,7 @@ def totals(
 
 
 def value(score: Score, totals: Tensor, heaviside: Heaviside, *settings: Any) -> Tensor:
-    """Returns the score of `totals`, averaged over rates and classes; settings are those of `best_value`."""
+    """Returns the score of `totals`, averaged over rates and classes; the settings are those of `best_value`."""
     if not heaviside.differentiable:
         return best_value(score, _float_bins.cells(totals), *settings)
     if totals.shape[0] == 2:  # weights by probability
@@ -56,7 +56,7 @@ def value_of_samples(
     average: Average,
     zero_division: ZeroDivision,
 ) -> Tensor:
-    """Returns the score of samples that are all at hand."""
+    """Returns the score of samples that are all available at once."""
     if not heaviside.differentiable:
         return best_value(score, ranked(samples).cells, decision, average, zero_division)
     return soft_value(score, soft_totals(samples, decision, heaviside, samples), decision, average, zero_division)

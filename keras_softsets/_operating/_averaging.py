@@ -1,4 +1,4 @@
-"""The average over rates and classes of a score at operating points."""
+"""The average of a score at operating points over rates and classes."""
 
 from __future__ import annotations
 

@@ -18,14 +18,14 @@ from keras_softsets.decisions import AtRate
 from keras_softsets.scores import Score
 from keras_softsets.scores._averaging import Average, ZeroDivision
 
-SLACK = 1e-12  # what rounding in float64 may miss a rate by
+SLACK = 1e-12  # by how much rounding in float64 may miss a rate
 
 
 class Chosen(NamedTuple):
     """The operating points of one score, (rates, classes).
 
     Attributes:
-        row: The row of the cells from which it was chosen, counted from 1; 0 is "nothing is positive".
+        row: The row of the cells that was chosen, counted from 1; 0 is "nothing is positive".
         met: Whether any threshold meets the rate; if none does, nothing is positive.
         cells: The cells there.
     """
@@ -36,7 +36,7 @@ class Chosen(NamedTuple):
 
 
 def best(score: Score, cells: ConfusionMatrix, decision: AtRate) -> Chosen:
-    """Chooses, for each rate and class, the threshold of the highest score among those that meet the rate.
+    """Chooses, for each rate and class, the threshold with the highest score among those that meet the rate.
 
     Args:
         score: A score of one threshold.
@@ -58,7 +58,7 @@ def best(score: Score, cells: ConfusionMatrix, decision: AtRate) -> Chosen:
 
 
 def _meets(cells: ConfusionMatrix, rate: str, wanted: float) -> Tensor:
-    """Whether a rate is at least as wanted; without a division, which over all bins costs more than everything else."""
+    """Whether a rate is met; avoids the division, which over all bins would cost more than everything else."""
     hits, of = {
         "recall": (cells.tp, cells.positives),
         "specificity": (cells.tn, cells.negatives),
@@ -76,14 +76,14 @@ def best_value(
 
 
 def thresholds_of(score: Score, totals: Tensor, decision: AtRate) -> np.ndarray:
-    """Returns the thresholds that were chosen from weights by probability, (rates, classes); inf if none meets."""
+    """Returns the thresholds chosen from weights by probability, (rates, classes); inf where none meets the rate."""
     chosen = best(score, _float_bins.cells(totals), decision)
     every = np.append(np.inf, _float_bins.thresholds())
     return every[ops.convert_to_numpy(chosen.row)]
 
 
 def thresholds_among(score: Score, samples: Samples, decision: AtRate) -> np.ndarray:
-    """Like `thresholds_of`, chosen from the probabilities of samples."""
+    """Like `thresholds_of`, but chosen from the probabilities of samples."""
     ranks = ranked(samples)
     chosen = best(score, ranks.cells, decision)
     p = ops.convert_to_numpy(ranks.probability)

@@ -1,10 +1,14 @@
-"""Weights of positives and negatives by probability, in bins as fine as probabilities of any size need them.
+"""Weights of positives and negatives by probability, in bins fine enough for probabilities of any size.
 
-Even thresholds are coarse where models are sure: 200 of them see nothing of p = 1e-6. So only the bins from 1/16 to
-15/16 are even, 2^-16 wide. Towards 0 they follow the bit patterns of float32 numbers, 1/4096 of p or less (below 1e-8,
-1/64 of p); towards 1 they are 1/4096 of 1 - p or less, down to single numbers. Their number is fixed, so that the sums
-may be added up over batches and replicas. A threshold is the smallest number of a bin, so that the cells there are
-exact; what is lost are thresholds inside bins.
+Evenly spaced thresholds are coarse where models are sure: 200 of them cannot resolve p = 1e-6. Here only the bins in
+the middle are even:
+
+* from 1/16 to 15/16, bins are 2^-16 wide;
+* towards 0, they follow the bit patterns of float32 numbers: 1/4096 of p or less (below 1e-8, 1/64 of p);
+* towards 1, they are 1/4096 of 1 - p or less, down to single numbers.
+
+The number of bins is fixed, which allows the sums to be added up over batches and replicas. A threshold is the smallest
+number in a bin, so the cells there are exact; only thresholds inside a bin are lost.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ def _pattern(x: float) -> int:
     return int(np.float32(x).view("int32"))
 
 
-_COARSE, _FINE = 17, 11  # bits of the mantissa that are left out: of 23, 6 or 12 are kept
+_COARSE, _FINE = 17, 11  # bits of the mantissa that are dropped: of 23, 6 or 12 are kept
 _EVEN = 2**16
 _TINY, _LOW, _CLOSE = 2.0**-27, 2.0**-4, 2.0**-12  # closer than the last to 1, float32 has one number for each 2^-24
 _SIZES = (
@@ -30,7 +34,7 @@ _SIZES = (
     int(_EVEN * (1 - 2 * _LOW)),
     ((_pattern(_LOW) - _pattern(_CLOSE)) >> _FINE) + 1,
     int(_CLOSE * 2**24),
-)  # of the zones: coarse, fine, even, towards 1, and next to it
+)  # of the zones: coarse, fine, even, towards 1, next to 1
 _FIRST = np.cumsum([0, *_SIZES]).tolist()
 BINS = _FIRST[-1]
 
@@ -59,12 +63,12 @@ def bin_of(p: Tensor) -> Tensor:
     next_to_1 = BINS - 1 - ops.cast(rest * 2.0**24, "int32")
     low = ops.where(p < _TINY, coarse, ops.where(p < _LOW, fine, even))
     found = ops.where(rest > _LOW, low, ops.where(rest >= _CLOSE, towards_1, next_to_1))
-    return ops.clip(found, 0, BINS - 1)  # wherever NaN lies
+    return ops.clip(found, 0, BINS - 1)  # NaN may land anywhere
 
 
 def _bits(p: Tensor) -> Tensor:
-    """The bit patterns as int32, which for numbers of one sign are in the order of the numbers."""
-    return bit_patterns(ops.absolute(p))  # 0 has two of them
+    """The bit patterns as int32; for numbers of one sign, these have the same order as the numbers."""
+    return bit_patterns(ops.absolute(p))  # 0 has two bit patterns
 
 
 def cells(weights: Tensor) -> ConfusionMatrix:
@@ -89,5 +93,5 @@ def thresholds() -> np.ndarray:
     rest = (_pattern(_LOW) - (towards_1 << _FINE)).astype("int32").view("float32").astype("float64")
     high = np.concatenate([_LOW + even / _EVEN, 1 - rest, 1 - next_to_1[::-1] / 2.0**24])
     narrow = high.astype("float32")
-    high = np.where(narrow < high, np.nextafter(narrow, np.float32(2)), narrow)  # no number lies in between
+    high = np.where(narrow < high, np.nextafter(narrow, np.float32(2)), narrow)  # there is no number in between
     return np.concatenate([low, high])[::-1]

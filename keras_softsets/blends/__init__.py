@@ -1,3 +1,3 @@
-"""Blends: several losses on one output, weighted, each exact, and each seen in the logs."""
+"""Blends: several weighted losses on one output, each exact and each visible in the logs."""
 
 from keras_softsets.blends._blend import BlendedLoss as BlendedLoss

@@ -27,20 +27,20 @@ class BlendedLoss(keras.losses.Loss):
 
     Formula: `loss = sum(weights[key] * parts[key](y_true, y_pred, sample_weight))`
 
-    A set loss gives the decision but spoils ranking and probabilities; cross-entropy gives those, and a decision that
-    needs a tuned threshold. Their sum has both: see "Choosing a loss" in the documentation.
+    A set loss gives good decisions but spoils the ranking and the probabilities; cross-entropy gives both, but its
+    decision needs a tuned threshold. Their sum combines the two: see "Choosing a loss" in the documentation.
 
-    Weights of samples and masks reach each part as if it were alone: they enter the cells of our losses, and Keras's
-    own weight their samples. On several replicas the value and gradient are those of the global batch: cells are summed
-    over replicas, and so are the numerator and denominator of a mean (a loss of Keras alone is the mean of the
-    replicas' means there, which differs where the last batch is uneven). A loss that is a single number for a batch
-    from the start, such as `keras.losses.Dice`, cannot be that exact: it is averaged over replicas.
+    Sample weights and masks reach each part as if it were alone: in set losses they enter the cells, and in Keras's own
+    losses they weight the samples. On several replicas, value and gradient are those of the global batch: cells are
+    summed over replicas, and so are the numerator and the denominator of a mean. (Used alone, a Keras loss is the mean
+    of the replicas' means, which differs when the last batch is uneven.) A loss whose `call` returns a single number
+    for a batch, such as `keras.losses.Dice`, cannot be exact in this way; it is averaged over replicas.
 
     Args:
-        parts: The losses by name, instances of `keras.losses.Loss`, ours or not. Each has its own `from_logits`, and
-            all that have one must agree.
+        parts: The losses by name, instances of `keras.losses.Loss` from this package or any other. Each keeps its own
+            `from_logits`, which must be the same in all parts that have one.
         weights: The weight of each part, at least 0, by the same names. They are held in a variable, so that
-            `set_weights` and `BlendSchedule` change them during training without tracing it again. Defaults to `None`,
+            `set_weights` and `BlendSchedule` can change them during training without retracing. Defaults to `None`,
             1.0 for each.
         name: Name of the loss. Defaults to `"blended_loss"`.
         dtype: Type of the result. Defaults to `None`, floatx.
@@ -77,25 +77,25 @@ class BlendedLoss(keras.losses.Loss):
 
     @property
     def weights(self) -> dict[str, float]:
-        """The weights that are in use now."""
+        """The current weights."""
         return dict(zip(self.parts, map(float, ops.convert_to_numpy(self._weights))))
 
     def set_weights(self, weights: Mapping[str, float]) -> None:
-        """Changes the weights of all parts, also between the steps of a training that is under way."""
+        """Changes the weights of all parts, even between the steps of a running training."""
         self._weights.assign(np.array(list(_checks.check_weights(weights, self.parts).values())))
 
     @property
     def from_logits(self) -> bool | None:
-        """Whether predictions are logits; None if no part says so."""
+        """Whether predictions are logits; None if no part has `from_logits`."""
         said = (getattr(part, "from_logits", None) for part in self.parts.values())
         return next((value for value in said if value is not None), None)
 
     def metrics(self) -> list[keras.metrics.Metric]:
-        """Returns a metric for each part, called `<key>_loss`: its value over the epoch, as if that were one batch.
+        """Returns a metric for each part, called `<key>_loss`: its value as if the whole epoch were one batch.
 
-        For a set loss this is exact (1 - score of all cells), where a mean of batch losses is not. Pass them as
-        `compile(loss=blend, weighted_metrics=blend.metrics())`: Keras gives weights only to those, and the parts of the
-        loss see them, too.
+        For a set loss this is exact (1 - score of all cells), which a mean of batch losses is not. Pass them as
+        `compile(loss=blend, weighted_metrics=blend.metrics())`: Keras passes sample weights only to those, and the
+        parts of the loss see the weights too.
         """
         return [_metrics.of_part(key, part) for key, part in self.parts.items()]
 
@@ -110,7 +110,7 @@ class BlendedLoss(keras.losses.Loss):
             return ops.cast(total, self.dtype)
 
     def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
-        """Computes the blend without weights of samples."""
+        """Computes the blend without sample weights."""
         return self(y_true, y_pred)
 
     def _values(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None) -> list[Tensor]:
@@ -132,19 +132,19 @@ class BlendedLoss(keras.losses.Loss):
         return call(type(self), arguments)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor, with the weights of now, from which Keras rebuilds the loss."""
+        """Returns the arguments of the constructor, with the current weights, from which Keras rebuilds the loss."""
         parts = {key: keras.saving.serialize_keras_object(part) for key, part in self.parts.items()}
         return {"parts": parts, "weights": self.weights, "name": self.name, "dtype": self.dtype}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> BlendedLoss:
-        """Rebuilds the loss, and its parts."""
+        """Rebuilds the loss and its parts."""
         parts = {key: keras.saving.deserialize_keras_object(part) for key, part in config["parts"].items()}
         return cls(**{**config, "parts": parts})
 
 
 def _over_replicas(local: list[Sums], parts: list[keras.losses.Loss]) -> list[Tensor]:
-    """The losses of the global batch, divided by the number of replicas, from the sums of this one: one collective."""
+    """The losses of the global batch divided by the number of replicas, from this replica's sums, in one collective."""
     if not local:
         return []
     pairs = [ops.cast(ops.stack([total, divisor]), "float32") for total, divisor in local]

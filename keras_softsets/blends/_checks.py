@@ -17,7 +17,7 @@ _WITH_IDS = ("SparseCategoricalCrossentropy", "CTC")
 
 
 def check_parts(parts: Any) -> dict[str, keras.losses.Loss]:
-    """Returns the parts if each is a loss with one number as its value, and none contradicts another about logits."""
+    """Returns the parts if each is a loss whose value is one number and all agree about logits."""
     if not isinstance(parts, Mapping) or not parts or not all(isinstance(key, str) and key for key in parts):
         raise ValueError(f"`parts` must be a non-empty dict of names and losses. Received: parts={parts!r}")
     for key, part in parts.items():
@@ -46,7 +46,7 @@ def _check_part(key: str, part: Any) -> None:
 
 
 def check_weights(weights: Any, parts: Mapping[str, Any], name: str = "weights") -> dict[str, float]:
-    """Returns the weights, in the order of the parts, if there is one for each part and one is above 0."""
+    """Returns the weights, in the order of the parts, if each part has one and at least one is above 0."""
     if not isinstance(weights, Mapping) or set(weights) != set(parts):
         raise ValueError(f"`{name}` must have a number for each of the parts {list(parts)}. Received: {weights!r}")
     checked = {key: check_number(f"{name}[{key!r}]", weights[key], 0.0) for key in parts}
@@ -56,7 +56,7 @@ def check_weights(weights: Any, parts: Mapping[str, Any], name: str = "weights")
 
 
 def check_ids(key: str, part: keras.losses.Loss, y_true: Tensor, y_pred: Tensor) -> None:
-    """Raises if labels are class ids and the part is one of Keras's that would broadcast them against predictions."""
+    """Raises if labels are class ids and the part is a Keras loss that would broadcast them against predictions."""
     of_keras = getattr(keras.losses, type(part).__name__, None) is type(part)
     if not of_keras or type(part).__name__ in _WITH_IDS:
         return

@@ -1,4 +1,4 @@
-"""The parts of a blend as metrics: the value of each on all samples since the last reset, as if they were one batch."""
+"""The parts of a blend as metrics: each part's value on all samples since the last reset, as if they were one batch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ register = registered("keras_softsets>blends", module="keras_softsets.blends")
 
 @register
 class SetPart(CellsMetric):
-    """The loss of a set as a metric, 1 - score of all cells, with the loss's own approximation and decision.
+    """A set loss as a metric: 1 - score of all cells, with the loss's own approximation and decision.
 
     Args:
         part: The loss.
@@ -49,13 +49,13 @@ class SetPart(CellsMetric):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> SetPart:
-        """Rebuilds the metric, and its part."""
+        """Rebuilds the metric and its part."""
         return cls(**_with_part(config))
 
 
 @register
 class MeanPart(keras.metrics.Metric):
-    """A loss of Keras's kind as a metric: its sum over samples, divided as its `reduction` says.
+    """A Keras loss as a metric: its sum over samples, divided according to its `reduction`.
 
     Args:
         part: The loss.
@@ -91,12 +91,12 @@ class MeanPart(keras.metrics.Metric):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> MeanPart:
-        """Rebuilds the metric, and its part."""
+        """Rebuilds the metric and its part."""
         return cls(**_with_part(config))
 
 
 def of_part(key: str, part: keras.losses.Loss) -> keras.metrics.Metric:
-    """Returns the metric of a part, called `<key>_loss`, as Keras calls the losses of several outputs."""
+    """Returns the metric of a part, called `<key>_loss`, the name Keras gives to losses of several outputs."""
     kind: Any = SetPart if isinstance(part, SoftSetLoss) else MeanPart
     return kind(part, name=f"{key}_loss")
 

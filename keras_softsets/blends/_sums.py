@@ -1,7 +1,7 @@
-"""What a Keras loss is the ratio of, so that it can be added up over replicas and over the batches of an epoch.
+"""The numerator and denominator of a Keras loss, which can be added up over replicas and batches.
 
-A loss of Keras is a sum over samples, divided by a number that depends on its `reduction`. Ratios of parts of a batch
-cannot be averaged where these differ in size; their numerators and denominators can be added.
+A Keras loss is a sum over samples, divided by a number that depends on its `reduction`. The ratios of parts of a batch
+cannot be averaged if the parts differ in size, but their numerators and denominators can be added.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ class Sums(NamedTuple):
     divisor: Tensor
 
     def ratio(self) -> Tensor:
-        """The loss; 0 of nothing, as in Keras."""
+        """The loss; 0 if there are no samples, as in Keras."""
         return ops.divide_no_nan(self.total, self.divisor)
 
 
 def sums(part: keras.losses.Loss, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Sums:
-    """Computes both for the samples at hand, not divided by the number of replicas.
+    """Computes both for the given samples, not divided by the number of replicas.
 
-    The divisor is 0 for `reduction="sum"`. A part whose `call` returns a single number (`keras.losses.Dice`) is no sum
-    over samples; it counts as the mean of as many samples as there are, which is how Keras averages it over batches.
+    The divisor is 0 for `reduction="sum"`. A part whose `call` returns a single number (`keras.losses.Dice`) is not a
+    sum over samples; it counts as the mean over all samples of the batch, which is how Keras averages it over batches.
     """
     weighted, values = _unreduced(part, y_true, y_pred, sample_weight)
     if part.reduction == "sum":
@@ -47,7 +47,7 @@ def sums(part: keras.losses.Loss, y_true: Tensor, y_pred: Tensor, sample_weight:
 def _unreduced(
     part: keras.losses.Loss, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """The part's values times weights and mask, by its own `__call__`, and as its `call` returned them."""
+    """The part's values times weights and mask, from its own `__call__`, and the values that its `call` returned."""
     values: list[Tensor] = []
 
     def call(y_true: Tensor, y_pred: Tensor) -> Tensor:
@@ -57,7 +57,7 @@ def _unreduced(
     unreduced: Any = copy.copy(part)
     unreduced.reduction, unreduced.call = None, call
     weighted = unreduced(y_true, y_pred, sample_weight)
-    return weighted, values[-1] if values else weighted  # some replace `__call__` as a whole
+    return weighted, values[-1] if values else weighted  # some losses override `__call__` altogether
 
 
 def _divisor(reduction: str, values: Tensor, weight: Tensor | None, mask: Tensor | None) -> Tensor:

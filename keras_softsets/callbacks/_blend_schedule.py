@@ -1,4 +1,4 @@
-"""Moves the weights of a blend from epoch to epoch: a warm-up with cross-entropy, say, and then the score."""
+"""Moves the weights of a blend from epoch to epoch, for example from cross-entropy to the score."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class BlendSchedule(keras.callbacks.Callback):
     `t = min(max(e - warmup, 0) / epochs, 1)`: `start` up to and including epoch `warmup`, `end` from epoch
     `warmup + epochs` on.
 
-    The weights are a function of the epoch alone, so a training that `keras.callbacks.BackupAndRestore` resumes goes on
-    with the right ones; nothing has to be saved for that. They appear in the logs as `<key>_weight`.
+    The weights depend on the epoch alone, so a training that `keras.callbacks.BackupAndRestore` resumes continues with
+    the right ones, and nothing has to be saved. They appear in the logs as `<key>_weight`.
 
-    While weights move, `loss` and `val_loss` of different epochs cannot be compared. Monitor a metric instead, such as
-    a part of the blend: see `BlendedLoss.metrics`.
+    While the weights move, `loss` and `val_loss` of different epochs cannot be compared. Monitor a metric instead, such
+    as a part of the blend: see `BlendedLoss.metrics`.
 
     Args:
-        blend: The loss. Of a loaded model this is `model.loss`.
+        blend: The loss. For a loaded model, this is `model.loss`.
         start: Weights of all parts in the first epoch.
-        end: Weights of all parts in the end.
-        epochs: Number of epochs in which the weights move, at least 1.
+        end: Weights of all parts at the end.
+        epochs: Number of epochs over which the weights move, at least 1.
         shape: `"linear"`, or `"cosine"`, which begins and ends slowly. Defaults to `"linear"`.
         warmup: Number of epochs before the weights begin to move. Defaults to `0`.
 

@@ -1,4 +1,4 @@
-"""Early stopping on a window of epochs, for monitors that jump from epoch to epoch."""
+"""Early stopping on a window of epochs, for monitors that fluctuate from epoch to epoch."""
 
 import math
 import os
@@ -30,7 +30,7 @@ def _is_epoch(value: Any) -> bool:
 
 
 _FILES = "windowed_early_stopping"
-_STATE: dict[str, Callable[[Any], bool]] = {  # what the files hold, and which values are possible
+_STATE: dict[str, Callable[[Any], bool]] = {  # the entries of a file, and which values are valid
     "monitor": lambda value: isinstance(value, str),
     "sign": lambda value: value in (-1.0, 0.0, 1.0),
     "values": lambda value: isinstance(value, list) and all(map(_is_number, value)),
@@ -41,10 +41,10 @@ _STATE: dict[str, Callable[[Any], bool]] = {  # what the files hold, and which v
 
 
 class WindowedEarlyStopping(keras.callbacks.Callback):
-    r"""Stops training when a whole window of epochs brought no improvement.
+    r"""Stops training when a whole window of epochs has brought no improvement.
 
-    Scores of a validation set are noisy, so that one lucky epoch can hide a standstill, and one unlucky epoch a
-    progress. This callback compares windows instead. With the monitor's values \(v(0), v(1), \dots\) and `mode="min"`,
+    Scores of a validation set are noisy: one lucky epoch can hide stagnation, and one unlucky epoch can hide progress.
+    This callback compares windows instead. With the monitor's values \(v(0), v(1), \dots\) and `mode="min"`,
 
     \[m(e) = \operatorname{statistic}\bigl(v(\max(0, e - \mathtt{window} + 1)), \dots, v(e)\bigr),\]
 
@@ -52,9 +52,9 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
     \(\min_{j \le e - \mathtt{window}} m(j) - m(e) > \mathtt{min\_delta}\) does not hold; `mode="max"` mirrors it all.
     With `statistic="min"` and `min_delta=0` this is `keras.callbacks.EarlyStopping(patience=window)`.
 
-    `val_loss` is Keras's mean over validation *batches*, which for a loss on a confusion matrix is not its value on the
-    validation *set*. A metric accumulates the cells and is exact, so monitor the metric that has the loss's own
-    Heaviside, or validate in one batch (`fit(..., validation_batch_size=len(x_val))`), which makes `val_loss` exact:
+    `val_loss` is Keras's mean over validation *batches*, which for a set loss is not its value on the validation *set*.
+    A metric accumulates the cells and is exact. Monitor the metric with the loss's own Heaviside, or validate in one
+    batch (`fit(..., validation_batch_size=len(x_val))`), which makes `val_loss` exact:
 
     ```python
     soft_f1 = keras_softsets.metrics.F1(heaviside="linear", name="soft_f1")
@@ -62,25 +62,29 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
     stopping = keras_softsets.WindowedEarlyStopping(monitor="val_soft_f1", mode="max")
     ```
 
-    To survive being killed, give it a `backup_dir` and list it *before* `keras.callbacks.BackupAndRestore`, which
-    brings back the model and the epoch. In that order, being killed between the two costs nothing; in the other it
-    would lose one epoch's value, which is reported when training starts again. Give both the same folder: when training
-    ends, `BackupAndRestore` removes it with all that is in it, and being killed before that loses nothing either. In a
-    folder of its own the state is removed as soon as this callback has restored the best weights. Callbacks with
-    different monitors can share a folder. Each file is written in one step; `BackupAndRestore` (Keras 3.15) writes its
-    own in place and needs `double_checkpoint=True` to survive being killed in that moment.
+    To make a training that is killed resumable, give the callback a `backup_dir` and list it *before*
+    `keras.callbacks.BackupAndRestore`, which restores the model and the epoch:
+
+    * In that order, being killed between the two callbacks costs nothing; in the reverse order, one epoch's value would
+      be lost, which is reported when training starts again.
+    * Give both the same folder. When training ends, `BackupAndRestore` removes it with all its contents; being killed
+      before that loses nothing. In a separate folder, the state is removed as soon as this callback has restored the
+      best weights.
+    * Callbacks with different monitors can share a folder.
+    * Each file is replaced in a single step. `BackupAndRestore` (Keras 3.15) writes its own files in place and needs
+      `double_checkpoint=True` to survive being killed while it does.
 
     Args:
         monitor: Name of the value to watch, as in the logs of `fit`. Defaults to `"val_loss"`.
         window: Number of epochs in a window, at least 1. Defaults to `100`, the paper's.
-        statistic: `"mean"`, `"median"` or `"min"` (the best of the window: the largest value for `mode="max"`).
+        statistic: `"mean"`, `"median"` or `"min"` (the best of the window; for `mode="max"`, the largest value).
             Defaults to `"mean"`.
         min_delta: An improvement must be larger than this. Defaults to `0.0`.
-        mode: `"min"`, `"max"`, or `"auto"`: losses fall, and metrics know their direction; for any other monitor
-            `"auto"` is refused. Defaults to `"auto"`.
-        restore_best_weights: Whether training ends with the weights of the best single epoch, stopped early or not;
-            among equals the first. Defaults to `True`.
-        start_from_epoch: Epochs before this one are ignored, and counting begins with it. Defaults to `0`.
+        mode: `"min"`, `"max"` or `"auto"`, with which losses should fall and metrics know their direction; any other
+            monitor needs `"min"` or `"max"`. Defaults to `"auto"`.
+        restore_best_weights: Whether training ends with the weights of the best single epoch, stopped early or not; the
+            first one of equal epochs. Defaults to `True`.
+        start_from_epoch: Epochs before this one are ignored, and counting starts with it. Defaults to `0`.
         backup_dir: Local folder for the callback's state, written after each epoch. Defaults to `None`: no backup.
         verbose: `1` prints what the callback does. Defaults to `0`.
 
@@ -90,9 +94,9 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
         best: The monitor's value there; `None` before the first.
 
     Raises:
-        ValueError: For a bad argument; and in `fit` when the monitor is missing, NaN (after restoring the best
-            weights) or not a single number, or when what `backup_dir` holds is damaged, of another model or of another
-            epoch than the one at which `fit` starts.
+        ValueError: If an argument is invalid; in `fit`, if the monitor is missing, NaN (after restoring the best
+            weights) or not a single number, or if the content of `backup_dir` is damaged, belongs to another model or
+            to another epoch than the one at which `fit` starts.
 
     Examples:
         >>> model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, kernel_initializer="ones")])
@@ -141,19 +145,19 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
         self.best_weights: list[np.ndarray] | None = None
         self._values: list[float] = []
         self._windowed: list[float] = []  # m(0), m(1), ... with the sign that makes lower better
-        self._sign = 0.0  # +1 where lower is better, -1 where higher is; known at the end of the first epoch
+        self._sign = 0.0  # +1 if lower is better, -1 if higher is; known at the end of the first epoch
         self._begun = False
         self._resumed = False
         self._over = False  # whether the training had ended when it was killed
         self._last_weights: list[np.ndarray] | None = None
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        """Forgets the previous training, so that an instance can be used again."""
+        """Forgets the previous training, so that the instance can be reused."""
         self._reset()
         self._journal.take_over(self._journal_of_0_1, lambda state: state["monitor"] == self.monitor)
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Takes up the saved state: only the first epoch tells where `BackupAndRestore` has put the training."""
+        """Loads the saved state: only the first epoch shows where `BackupAndRestore` resumes the training."""
         if not self._begun:
             self._begun = True
             if self._journal.epochs():
@@ -162,12 +166,12 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
                 self._start(epoch)
 
     def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Notices that this or another callback had stopped the training before it was killed."""
+        """Detects that this or another callback had stopped the training before it was killed."""
         if self._resumed and self.model.stop_training:
             self._over = True
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Records the epoch's value and stops the training if the window brought nothing."""
+        """Records the epoch's value and stops the training if the window brought no improvement."""
         value = monitored_value(self.monitor, epoch, logs or {})
         self._sign = self._sign or monitored_sign(self.monitor, self.mode, self.model)
         improved = False
@@ -239,20 +243,20 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
         self._journal.save(next_epoch, state, self.best_weights if improved else None)
 
     def _start(self, epoch: int) -> None:
-        if self._journal.epochs_of_others() - {epoch}:  # the state before this epoch is of one that has just started
+        if self._journal.epochs_of_others() - {epoch}:  # those before this epoch have just started
             raise ValueError(
                 "`backup_dir` must hold a state of the same monitor, but holds only those of others: resume with the "
                 "monitors that the training began with, or use another folder. "
                 f"Received: monitor={self.monitor!r}, backup_dir={self._journal.shown}"
             )
-        self._save(epoch)  # from now on, a state that is missing has been lost
+        self._save(epoch)  # from now on, a missing state means that it was lost
 
     def _resume(self, epoch: int) -> None:
         self._load(epoch)
         self._resumed = True
         if self.stopped_epoch:
-            # Killed after the last epoch but before the end of `fit`. Keras 3 cannot end before it begins: it runs one
-            # more batch, whose effect `on_train_end` takes back.
+            # Killed after the last epoch but before the end of `fit`. Keras 3 cannot stop before the first batch: it
+            # runs one more, whose effect `on_train_end` undoes.
             self._last_weights = self.model.get_weights()
             self.model.stop_training = True
 

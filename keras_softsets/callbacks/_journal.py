@@ -1,4 +1,4 @@
-"""A crash-safe journal for a callback: its states before the last two epochs, as files that are never half written."""
+"""A crash-safe journal for a callback: its states before the last two epochs, in files that are never half written."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ State = dict[str, Any]
 class Journal:
     """The states of one callback, and the arrays that they refer to.
 
-    A state is a dictionary that JSON can hold. Two are kept, because the process can be killed between this write and
-    that of `BackupAndRestore`; training then resumes one epoch earlier. Every file gets its name by a rename, so that
-    being killed leaves the old file or the new one.
+    A state is a dictionary that JSON can hold. Two are kept, because the process can be killed between this callback's
+    write and that of `BackupAndRestore`; training then resumes one epoch earlier. Every file is put in place by a
+    rename: after a crash there is either the old file or the new one.
 
     Args:
-        folder: Local folder, created with the first state. `None`: nothing is kept.
+        folder: Local folder, created with the first state. With `None`, nothing is kept.
         prefix: Start of all file names, one for each kind of callback.
         key: What tells callbacks of one kind apart, such as the monitor; part of the file names. Defaults to `""`.
-        entries: What a state must hold: for each entry, whether a value is possible.
+        entries: What a state must hold: for each entry, a function that says whether a value is valid.
         arrays_entry: Entry with the number under which the state's arrays are saved. Defaults to `None`: no arrays.
     """
 
@@ -59,7 +59,7 @@ class Journal:
         return pathlib.Path(self._folder or "", f"{self._start}.{number}.{kind}")
 
     def _found(self, pattern: str) -> list[re.Match]:
-        """Returns the matches of the whole names of files."""
+        """Returns the matches of complete file names."""
         names = sorted(os.listdir(self._folder)) if self._folder is not None and self._folder.is_dir() else []
         return [match for name in names if (match := re.fullmatch(pattern, name))]
 
@@ -76,7 +76,7 @@ class Journal:
         return {int(match[2]) for match in found if self._prefix + (match[1] or "") != self._start}
 
     def shared(self) -> bool:
-        """Returns whether `BackupAndRestore` has its backup in the folder, which it will remove."""
+        """Returns whether `BackupAndRestore` keeps its backup in the folder, which it will remove."""
         return self._folder is not None and (self._folder / "training_metadata.json").exists()
 
     def save(self, epoch: int, state: State, arrays: Sequence[np.ndarray] | None = None) -> None:
@@ -87,16 +87,16 @@ class Journal:
         path = self._path(epoch, "json")
         if path.exists():  # `resume` has removed those of an earlier process
             raise ValueError(
-                "`backup_dir` must not be shared by two callbacks that write the same files: give each a folder of its "
-                f"own. Received: backup_dir={self.shown}, where another one has written {path.name!r}"
+                "`backup_dir` must not be shared by two callbacks that write the same files: give each a different "
+                f"folder. Received: backup_dir={self.shown}, where another one has written {path.name!r}"
             )
-        if arrays is not None:  # first the arrays: a state must never refer to arrays that are not there
+        if arrays is not None:  # arrays first: a state must never refer to arrays that do not exist
             _write(self._path(state[self._arrays_entry or ""], "npz"), lambda file: np.savez(file, *arrays))
         _write(path, lambda file: file.write(json.dumps(state).encode()))
         self._keep(epoch - 1, epoch)
 
     def _keep(self, *epochs: int) -> None:
-        """Removes all but the states before these epochs and their arrays."""
+        """Removes everything except the states before these epochs and their arrays."""
         kept = [epoch for epoch in self.epochs() if epoch in epochs]
         used = {self._path(epoch, "json").name for epoch in kept}
         if self._arrays_entry is not None:
@@ -104,7 +104,7 @@ class Journal:
         self.delete(keep=used)
 
     def resume(self, epoch: int) -> State:
-        """Returns the state before an epoch, and removes those of later epochs, which now run again."""
+        """Returns the state before an epoch and removes those of later epochs, which now run again."""
         if epoch not in self.epochs():
             raise ValueError(
                 f"`backup_dir` must hold the state before epoch {epoch + 1}, where training starts, but holds those "
@@ -126,7 +126,7 @@ class Journal:
         except (ValueError, RecursionError) as error:
             raise self._unusable(path, f"is not JSON ({error})") from error
         if not isinstance(state, dict):
-            raise self._unusable(path, f"holds no dictionary but {type(state).__name__}")
+            raise self._unusable(path, f"holds a {type(state).__name__} instead of a dictionary")
         for entry, is_possible in self._entries.items():
             if entry not in state or not is_possible(state[entry]):
                 received = repr(state[entry]) if entry in state else "nothing"
@@ -134,7 +134,7 @@ class Journal:
         return state
 
     def arrays(self, state: State, like: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Returns the arrays of a state; `like` has their shapes and dtypes."""
+        """Returns the arrays of a state; `like` gives their shapes and dtypes."""
         path = self._path(state[self._arrays_entry or ""], "npz")
         try:
             saved = _read_arrays(path)
@@ -155,13 +155,13 @@ class Journal:
         )
 
     def take_over(self, earlier: Journal, is_ours: Callable[[State], bool]) -> None:
-        """Renames the files of a journal under an earlier name if they are ours; may be killed at any point."""
+        """Renames the files of a journal with an earlier name if they are ours; may be killed at any point."""
         if not earlier.epochs() or not all(is_ours(earlier._read(epoch)) for epoch in earlier.epochs()):
             return
-        for kind in ("npz", "json"):  # first the arrays, as in `save`
+        for kind in ("npz", "json"):  # arrays first, as in `save`
             for number in earlier._numbers(kind):
                 os.replace(earlier._path(number, kind), self._path(number, kind))
-        earlier.delete()  # what being killed while writing has left
+        earlier.delete()  # leftovers of a process killed while writing
 
     def delete(self, keep: Collection[str] = ()) -> None:
         """Removes the callback's own files, and the folder if nothing is left in it."""
@@ -169,19 +169,19 @@ class Journal:
             if match[0] not in keep:
                 pathlib.Path(self._folder or "", match[0]).unlink(missing_ok=True)
         if self._folder is not None and self._folder.is_dir():
-            with contextlib.suppress(OSError):  # others have files in it
+            with contextlib.suppress(OSError):  # others may have files in it
                 self._folder.rmdir()
 
 
 def _read_arrays(path: pathlib.Path) -> list[np.ndarray]:
-    with path.open("rb") as opened, zipfile.ZipFile(opened):  # else NumPy would read single arrays and pickles, too
+    with path.open("rb") as opened, zipfile.ZipFile(opened):  # else NumPy would also read single arrays and pickles
         opened.seek(0)
         with np.load(opened) as file:
             return [file[f"arr_{index}"] for index in range(len(file.files))]
 
 
 def _kind(array: np.ndarray) -> tuple[tuple[int, ...], str]:
-    """Returns shape and dtype; NumPy's files know bfloat16 only as two bytes of something."""
+    """Returns shape and dtype; NumPy's files store bfloat16 as two bytes of an unknown type."""
     return array.shape, f"{array.dtype.itemsize} bytes" if array.dtype.kind == "V" else array.dtype.str
 
 
@@ -190,5 +190,5 @@ def _write(path: pathlib.Path, write: Callable[[IO[bytes]], object]) -> None:
     with temporary.open("wb") as file:
         write(file)
         file.flush()
-        os.fsync(file.fileno())  # the machine may be taken away, not only the process
+        os.fsync(file.fileno())  # the whole machine may go down, not only the process
     os.replace(temporary, path)

@@ -24,19 +24,19 @@ def monitored_value(monitor: str, epoch: int, logs: Mapping[str, Any]) -> float:
 
 
 def monitored_sign(monitor: str, mode: str, model: keras.Model) -> float:
-    """Returns +1 where lower is better and -1 where higher is, as Keras's callbacks find it."""
+    """Returns +1 if lower is better and -1 if higher is, by the rules of Keras's callbacks."""
     if mode != "auto":
         return 1.0 if mode == "min" else -1.0
     name = monitor.removeprefix("val_")
     if name == "loss" or name.endswith("_loss"):
         return 1.0
     for metric in _metrics(model):
-        # Keras 3 has no public name for it. Without the attribute we ask, as Keras's own EarlyStopping does.
+        # Keras 3 has no public name for it. Without the attribute, the user must say, as in Keras's own EarlyStopping.
         direction = getattr(metric, "_direction", None)
         if metric.name == name and direction in ("up", "down"):
             return 1.0 if direction == "down" else -1.0
     raise ValueError(
-        f"`mode` must be 'min' or 'max' for a monitor that is no loss and does not know its direction. "
+        f"`mode` must be 'min' or 'max' for a monitor that is not a loss and does not know its direction. "
         f"Received: mode='auto', monitor={monitor!r}"
     )
 
@@ -44,4 +44,4 @@ def monitored_sign(monitor: str, mode: str, model: keras.Model) -> float:
 def _metrics(model: keras.Model) -> Iterator[Any]:
     for metric in model.metrics:
         yield metric
-        yield from getattr(metric, "metrics", ())  # Keras 3 keeps those of `compile` in a container
+        yield from getattr(metric, "metrics", ())  # Keras 3 keeps the metrics of `compile` in a container

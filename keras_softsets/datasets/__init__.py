@@ -1,4 +1,4 @@
-"""The paper's data sets and a few more: real, imbalanced, one line away.
+"""The paper's data sets and a few more: real, imbalanced, and loaded in one line.
 
     from keras_softsets import datasets
 
@@ -6,9 +6,9 @@
     x, y = train
 
 `describe()` lists them. The first `load` downloads the official files (or reads them from `raw_dir`), checks them and
-stores them with TensorFlow Datasets; later ones only read. `wine_quality` comes with the package and the synthetic sets
-are generated, so these need no download. `keras_softsets.datasets.builders` holds the TFDS builders for those who want
-`tfds.load`.
+stores them with TensorFlow Datasets; later calls only read. `wine_quality` comes with the package and the synthetic
+sets are generated, so these need no download. For `tfds.load`, the TFDS builders are in
+`keras_softsets.datasets.builders`.
 
 This module is cheap to import: TensorFlow Datasets, Pillow and tqdm are imported by `load`. They come with
 `pip install "keras-softsets[datasets]"`.

@@ -1,7 +1,7 @@
-"""Reads tar and npz archives piece by piece, and no piece that is longer than it should be.
+"""Reads tar and npz archives piece by piece, and refuses pieces that are longer than they should be.
 
-`tarfile` and `numpy.load` trust the sizes that an archive states: a long name of a gigabyte, or an array of a million
-million zeros, is in memory before anybody can look at it.
+`tarfile` and `numpy.load` trust the sizes that an archive states: a file name of a gigabyte, or an array of a million
+million zeros, would be in memory before it could be checked.
 """
 
 import io
@@ -18,15 +18,15 @@ from keras_softsets.datasets._tables import Array
 
 _BLOCK = tarfile.BLOCKSIZE
 _CHUNK = 2**20
-_NPY_HEADER = 2**10  # bytes; that of a vector takes 128
+_NPY_HEADER = 2**10  # bytes; the header of a vector takes 128
 _NPY_HEADER_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 _WIDEST_NUMBER = 8  # bytes
 
 
 def read_tar(file: LocalFile, sizes: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
-    """Yields name and content of the plain members called as in `sizes`, which must have that many bytes, each once.
+    """Yields name and content of the plain members named in `sizes`, which must have that many bytes, each once.
 
-    Everything else is skipped, also links and the extensions of the format (long names, pax headers).
+    Everything else is skipped, including links and extensions of the format (long names, pax headers).
     """
     wanted = dict(sizes)
     with open_bounded(file) as stream:
@@ -59,7 +59,7 @@ def _skip(stream: BoundedStream, size: int) -> None:
 
 
 def read_npz(file: LocalFile, lengths: Mapping[str, int]) -> dict[str, Array]:
-    """Returns the vectors called as in `lengths`, which must have these lengths, as uint8.
+    """Returns the vectors named in `lengths`, which must have these lengths, as uint8.
 
     Raises:
         ValueError: If there is anything else under these names.

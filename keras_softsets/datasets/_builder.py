@@ -1,4 +1,4 @@
-"""What the TFDS builders of all data sets share: `raw_dir`, and what they say about themselves."""
+"""What the TFDS builders of all data sets share: `raw_dir` and their metadata."""
 
 import os
 from typing import Any, ClassVar
@@ -23,7 +23,7 @@ class RawDirBuilder(tfds.core.GeneratorBasedBuilder, skip_registration=True):  #
 
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES: ClassVar[dict[str, str]] = {"1.0.0": "First release."}
-    # TFDS would find it out with importlib_resources, which 4.9.10 does not install (tensorflow/datasets#11212).
+    # TFDS would find it with importlib_resources, which 4.9.10 does not install (tensorflow/datasets#11212).
     code_path = epath.Path(__file__)
     data_set: ClassVar[DataSet[Any]]
 

@@ -1,4 +1,4 @@
-"""`DataSet`: all that the package knows of one data set, as a value that its file in `sets/` defines."""
+"""`DataSet`: all that the package knows about one data set, as a value defined in its file in `sets/`."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -12,14 +12,14 @@ Source = TypeVar("Source", TableSource, ImageSource)
 
 @dataclass(frozen=True)
 class DataSet(Generic[Source]):
-    """A data set, without anything of TensorFlow Datasets: `builders` makes a TFDS builder of it.
+    """A data set, independent of TensorFlow Datasets: `builders` makes a TFDS builder from it.
 
     Attributes:
         facts: What `describe` shows; `facts.name` is what `load` takes.
         about: What TFDS shows: a line, and perhaps a paragraph about the preprocessing.
         citation: BibTeX.
         source: Where the samples come from and how they are read.
-        tfds_name: What `tfds.load` takes. Defaults to `facts.name`; only needed where TFDS has a set of that name.
+        tfds_name: What `tfds.load` takes. Defaults to `facts.name`; needed only if TFDS has a set of that name.
     """
 
     facts: Description

@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Description(NamedTuple):
-    """Facts about one data set, train, validation and test part together.
+    """Facts about one data set: the training, validation and test parts together.
 
     Attributes:
         name: What `load` takes.
@@ -37,7 +37,7 @@ class Description(NamedTuple):
 
 
 def check_counts(expected: Description, labels: Any, where: str) -> None:
-    """Raises a `ValueError` if the labels found `where` have other counts than the published data set.
+    """Raises a `ValueError` if the counts of the labels differ from those of the published data set.
 
     Args:
         expected: The published facts.

@@ -1,4 +1,4 @@
-"""Raw files on disk: what is known of the official ones, and where they are found."""
+"""Raw files on disk: what is known about the official ones, and where to find them."""
 
 import os
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ class LocalFile(NamedTuple):
 
     Attributes:
         path: Where it is.
-        limit: Number of bytes, once decompressed, that it holds at most if it is the published file.
+        limit: Largest number of bytes, once decompressed, that the published file can have.
         origin: Where to get the published file.
-        sha256: Digest that its content must have, if it must.
+        sha256: Digest that its content must have, if any.
     """
 
     path: Path
@@ -49,7 +49,7 @@ class RawFile(NamedTuple):
     shipped: bool = False
 
     def at(self, path: Path) -> LocalFile:
-        """Returns the file as it lies at `path`. A copy in another notation may be twice as long as the original."""
+        """Returns the file found at `path`. A copy in another notation may be twice as long as the original."""
         sha256 = self.sha256 if self.exact else None
         return LocalFile(path, self.size if sha256 else 2 * self.size, str(self.url or self.page), sha256)
 
@@ -67,7 +67,7 @@ def raw_directory(raw_dir: str | os.PathLike[str] | None) -> Path | None:
 
 
 def find_raw(directory: Path, folders: Sequence[str], names: Sequence[str]) -> Path | None:
-    """Returns the first of `names`, plain or compressed, that lies in `directory` or in one of its `folders`."""
+    """Returns the first of `names`, plain or compressed, that is in `directory` or in one of its `folders`."""
     for folder in ("", *folders):
         for name in names:
             for suffix in ("", *COMPRESSED):
@@ -78,10 +78,10 @@ def find_raw(directory: Path, folders: Sequence[str], names: Sequence[str]) -> P
 
 
 def require_raw(directory: Path, folder: str, file: RawFile) -> LocalFile:
-    """Returns `file` where it lies under `directory`.
+    """Returns `file` as it is found under `directory`.
 
     Raises:
-        FileNotFoundError: If it does not; the message says what is expected where.
+        FileNotFoundError: If it is not there; the message says which file is expected where.
     """
     path = find_raw(directory, (folder,), file.names)
     if path is None:

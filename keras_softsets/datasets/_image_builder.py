@@ -16,7 +16,7 @@ from keras_softsets.datasets._tables import Array
 
 
 class ImageBuilder(RawDirBuilder, skip_registration=True):  # type: ignore[call-arg]  # TFDS untyped
-    """A builder of images, some of whose original classes are positive: everything but the data set."""
+    """A builder for images, some of whose original classes are positive; subclasses add the data set."""
 
     data_set: ClassVar[DataSet[ImageSource]]
 
@@ -44,7 +44,7 @@ class ImageBuilder(RawDirBuilder, skip_registration=True):  # type: ignore[call-
         return np.isin(part.classes, self.data_set.source.positive_ids)
 
     def _download(self) -> dict[str, Images]:
-        """Lets TFDS download and prepare its own builder, and brings it into the order of the official files."""
+        """Lets TFDS download and prepare its own data set, and restores the order of the official files."""
         builder = tfds.builder(self.data_set.source.original, data_dir=self.data_dir_root)
         builder.download_and_prepare()
         splits = {}

@@ -20,7 +20,7 @@ class ImageSource:
     """Where the images of a binary task come from and how they are read.
 
     Attributes:
-        original: Name of TFDS's own builder of the original data set, which is used where there is no `raw_dir`.
+        original: Name of TFDS's own builder of the original data set, which is used if there is no `raw_dir`.
         shape: Of an image.
         classes: Names of the original classes, in the order of their ids.
         positive: Those that are the positive class of the task.

@@ -37,18 +37,18 @@ def load(
 ) -> Splits:
     """Loads a data set, ready to train on.
 
-    Tables are split at random into 64 % training, 16 % validation and 20 % test data. Of CIFAR-10, the official test
-    set is the test part, and the 50,000 training images are split into 40,000 and 10,000. Splits are stratified: by
-    the label, or for CIFAR-10 by its ten classes, each stratum is shared out alike (rounded to whole samples). They
-    depend on nothing but the data and `seed`; both CIFAR-10 tasks get the same one. The unit is the row, as in the
-    paper, so rows that occur twice in the original (a third of mammography's, for instance) can be in two parts.
+    Tables are split at random into 64 % training, 16 % validation and 20 % test data. For CIFAR-10, the official test
+    set is the test part, and the 50,000 training images are split into 40,000 and 10,000. Splits are stratified by the
+    label, or for CIFAR-10 by its ten classes: each stratum is divided in the same proportions (rounded to whole
+    samples). They depend only on the data and `seed`; both CIFAR-10 tasks get the same split. The unit is the row, as
+    in the paper, so rows that occur twice in the original (a third of mammography's, for instance) can be in two parts.
 
     Every feature, or colour channel of an image, is then centred and scaled to unit variance with the mean and the
     standard deviation of the *training* part.
 
     The first call downloads the official files or reads them from `raw_dir`, checks them against their published
-    digests and prepares them with TensorFlow Datasets; that takes from seconds to about a minute. Later calls read
-    what is prepared. An interrupted preparation leaves nothing behind that a later call would read.
+    digests and prepares them with TensorFlow Datasets, which takes from seconds to about a minute. Later calls read
+    the prepared data. An interrupted preparation leaves nothing behind that a later call would read.
 
     Args:
         name: One of the names that `describe` lists.
@@ -57,15 +57,15 @@ def load(
             for each data set (`adult/adult.data`). If given, nothing is downloaded. Defaults to the environment
             variable `KERAS_SOFTSETS_RAW_DIR`, and without it to a download. `"wine_quality"` comes with the package
             and needs neither.
-        data_dir: Where prepared data are kept. Defaults to that of TensorFlow Datasets, `~/tensorflow_datasets`.
-        as_numpy: Whether to return arrays; otherwise `tf.data` pipelines. Defaults to `True`.
+        data_dir: Folder for the prepared data. Defaults to that of TensorFlow Datasets, `~/tensorflow_datasets`.
+        as_numpy: Whether to return arrays instead of `tf.data` pipelines. Defaults to `True`.
         batch_size: Samples in a batch of a pipeline. Defaults to the paper's: `1024` for tables, `128` for images.
 
     Returns:
-        A named tuple with the fields `train`, `validation` and `test`. As arrays, each is `(x, y)`: `x` float32 of
-        shape `(samples, features)` or `(samples, 32, 32, 3)`, `y` of shape `(samples,)`: float32, 1 for positive, or
-        with more than two classes int32, the class id. As pipelines, each is a `tf.data.Dataset` of such batches; the
-        training part is shuffled anew in every epoch.
+        A named tuple with the fields `train`, `validation` and `test`. As arrays, each is `(x, y)`: `x` is float32 of
+        shape `(samples, features)` or `(samples, 32, 32, 3)`; `y` has shape `(samples,)` and is float32, 1 for
+        positive, or with more than two classes int32, the class id. As pipelines, each is a `tf.data.Dataset` of such
+        batches; the training part is reshuffled in every epoch.
 
     Examples:
         >>> train, validation, test = load("synthetic_05")
@@ -102,7 +102,7 @@ def _check_arguments(seed: int, as_numpy: bool, batch_size: int | None) -> None:
 
 
 def _prepare(name: str, raw_dir: str | os.PathLike[str] | None, data_dir: str | os.PathLike[str] | None) -> Any:
-    """Returns the builder of a data set that is prepared."""
+    """Returns the builder of a prepared data set."""
     try:
         from keras_softsets.datasets.builders import BUILDERS
     except ModuleNotFoundError as error:
@@ -131,7 +131,7 @@ def _read(builder: Any, seed: int) -> Splits:
         parts = split(builder, seed)
     except damage as error:
         raise ValueError(f"{_damaged(builder.data_dir)} {error}") from error
-    # Binary labels in the dtype of predictions, since losses compute with both; class ids in that of Keras's own.
+    # Binary labels have the dtype of predictions, since losses compute with both; class ids have that of Keras's own.
     dtype = "float32" if builder.data_set.facts.classes == 2 else "int32"
     return Splits(*((x, y.astype(dtype)) for x, y in parts))
 
@@ -156,4 +156,4 @@ def _check_prepared(expected: Description, parts: Splits, data_dir: str) -> None
 
 
 def _damaged(data_dir: str) -> str:
-    return f"The prepared data in {data_dir} are damaged, delete the folder and load again:"
+    return f"The prepared data in {data_dir} are damaged; delete the folder and load again:"

@@ -9,7 +9,7 @@ from keras_softsets.datasets._reading import malformed
 
 
 def split_fields(path: Path, number: int, line: str, columns: int, separator: str | None = ",") -> list[str]:
-    """Returns the fields of a line without the blanks around them.
+    """Returns the fields of a line without surrounding blanks.
 
     Raises:
         ValueError: If their number is not `columns`.
@@ -45,7 +45,7 @@ def _is_finite(field: str) -> bool:
 
 
 def progress(items: Iterable[Any], path: Path, total: int | None = None, unit: str = " lines") -> Iterable[Any]:
-    """Shows a progress bar over `items` where there is a terminal to show it on."""
+    """Shows a progress bar over `items` if there is a terminal to show it on."""
     from tqdm.auto import tqdm
 
     return tqdm(items, desc=f"Reading {path.name}", total=total, unit=unit, leave=False, disable=None)

@@ -1,8 +1,8 @@
-"""Reads raw files as streams, never more of them than the published file holds.
+"""Reads raw files as streams, and never more than the published file holds.
 
-A few kilobytes of a hostile or damaged archive can decompress to gigabytes, so every byte is counted as it comes out of
-the decompressor, and reading ends where the published file would. Nothing is ever unpacked on disk, so no path in an
-archive can do harm.
+A few kilobytes of a hostile or damaged archive can decompress to gigabytes. Every byte is therefore counted as it
+leaves the decompressor, and reading ends where the published file would. Nothing is ever unpacked to disk, so no path
+in an archive can do harm.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ class BoundedStream:
 
 @contextlib.contextmanager
 def open_bounded(file: LocalFile) -> Iterator[BoundedStream]:
-    """Opens a plain, .gz or .xz file for reading; whatever is wrong with it becomes a `ValueError` that names it."""
+    """Opens a plain, .gz or .xz file for reading; any problem with it becomes a `ValueError` that names the file."""
     try:
         with _OPENERS.get(file.path.suffix, open)(file.path, "rb") as stream:
             yield BoundedStream(stream, file)
@@ -68,7 +68,7 @@ def read_content(file: LocalFile) -> bytes:
 def read_lines(file: LocalFile) -> Iterator[tuple[int, str]]:
     """Yields the lines of a text file with their numbers, and checks the digest after the last one.
 
-    The digest comes last so that a damaged line is reported as such, with its number, by whoever parses it.
+    The digest is checked last, so that the parser reports a damaged line first, with its number.
     """
     digest = hashlib.sha256()
     with open_bounded(file) as stream:
@@ -94,5 +94,5 @@ def _decode(path: Path, number: int, line: bytes) -> str:
 
 
 def malformed(path: Path, number: int, problem: str) -> NoReturn:
-    """Raises the error of a line that is not as it should be."""
+    """Raises the error for a malformed line."""
     raise ValueError(f"{path}, line {number}: {problem}.")

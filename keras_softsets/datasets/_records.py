@@ -22,7 +22,7 @@ def read_records(builder: Any, split: str) -> dict[str, Array]:
         split: Name of the split.
 
     Returns:
-        Arrays by the name of the feature; images as uint8.
+        Arrays by name of the feature; images as uint8.
     """
     import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Train, validation and test: who goes where, standardisation, and `tf.data` pipelines."""
+"""Training, validation and test parts: which sample goes where, standardisation, and `tf.data` pipelines."""
 
 from typing import Any, NamedTuple
 
@@ -25,15 +25,15 @@ class Scaling(NamedTuple):
 
 
 def stratified_indices(strata: Array, shares: tuple[float, ...], seed: int) -> list[Array]:
-    """Splits samples at random so that every stratum is shared out alike.
+    """Splits samples at random, each stratum in the same proportions.
 
     Args:
         strata: `(samples,)`, the stratum of each sample.
         shares: The share of each part but the first, which takes the rest.
-        seed: Decides who goes where.
+        seed: Decides which sample goes where.
 
     Returns:
-        The indices of each part, in random order; together they are every sample once.
+        The indices of each part, in random order; together they contain every sample once.
     """
     # RandomState, because NumPy promises that its stream of numbers never changes.
     random = np.random.RandomState(seed)
@@ -47,14 +47,14 @@ def stratified_indices(strata: Array, shares: tuple[float, ...], seed: int) -> l
 
 
 def fit_scaling(x: Array) -> Scaling:
-    """Returns the statistics of `x` over all axes but the last; a constant feature has the deviation one."""
+    """Returns the statistics of `x` over all axes but the last; a constant feature gets a deviation of 1."""
     rows, channels = _as_rows(x), x.shape[-1]
     mean = rows.mean(axis=0, dtype="float64").reshape(-1, channels).mean(axis=0)
     centre, squares = _repeat(mean, rows), np.zeros(rows.shape[1])
     for start in range(0, len(rows), _ROWS_AT_ONCE):  # In pieces: 40,000 images as float64 would need a gigabyte.
         squares += np.square(rows[start : start + _ROWS_AT_ONCE] - centre).sum(axis=0)
     deviation = np.sqrt(squares.reshape(-1, channels).mean(axis=0) / len(rows))
-    # Of a constant feature it is exactly zero, since float64 adds up 2**29 equal float32 numbers without rounding.
+    # For a constant feature it is exactly zero, since float64 adds up 2**29 equal float32 numbers without rounding.
     deviation[deviation == 0] = 1.0
     return Scaling(mean.astype("float32"), deviation.astype("float32"))
 
@@ -70,10 +70,10 @@ def _repeat(values: Array, rows: Array) -> Array:
 
 
 def pipeline(part: tuple[Array, Array], scaling: Scaling, batch_size: int, shuffle_seed: int | None = None) -> Any:
-    """Returns a `tf.data.Dataset` of standardised batches, shuffled anew in each epoch if there is a seed.
+    """Returns a `tf.data.Dataset` of standardised batches, reshuffled in each epoch if there is a seed.
 
-    Row numbers are shuffled and rows are gathered by the batch, which is much faster than shuffling rows; images
-    stay uint8 in memory until their batch.
+    Row numbers are shuffled and rows are gathered by the batch, which is much faster than shuffling rows; images stay
+    uint8 in memory until their batch is made.
     """
     import tensorflow as tf
 

@@ -15,13 +15,13 @@ from keras_softsets.datasets._tables import Table, TableSource, check_tables
 
 
 class TableBuilder(RawDirBuilder, skip_registration=True):  # type: ignore[call-arg]  # TFDS untyped
-    """A builder of tables: everything but the data set."""
+    """A builder for tables; subclasses add the data set."""
 
     data_set: ClassVar[DataSet[TableSource]]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        # TFDS checks downloads against these; its other way, a checksums.tsv, would state the digests a second time.
+        # TFDS checks downloads against these; its alternative, a checksums.tsv, would state the digests a second time.
         cls.url_infos = _url_infos(cls.data_set.source)
         cls.MANUAL_DOWNLOAD_INSTRUCTIONS = _instructions(cls.data_set.source)
 
@@ -45,7 +45,7 @@ class TableBuilder(RawDirBuilder, skip_registration=True):  # type: ignore[call-
 
     def _files(self, dl_manager: tfds.download.DownloadManager) -> list[LocalFile]:
         files = self.data_set.source.files
-        if not files:  # Generated data: `raw_dir` does not concern them.
+        if not files:  # Generated data do not need `raw_dir`.
             return []
         shipped = self.raw_dir is None and all(file.shipped for file in files)
         directory = SHIPPED if shipped else raw_directory(self.raw_dir)
@@ -59,7 +59,7 @@ class TableBuilder(RawDirBuilder, skip_registration=True):  # type: ignore[call-
     def _manual_directory(self, dl_manager: tfds.download.DownloadManager) -> Path:
         try:
             return Path(dl_manager.manual_dir)
-        except AssertionError as error:  # TFDS's own answer to a folder that is missing or empty.
+        except AssertionError as error:  # TFDS's reaction to a missing or empty folder.
             raise FileNotFoundError(
                 f"`raw_dir` or {RAW_DIR_VARIABLE} must be set: {self.MANUAL_DOWNLOAD_INSTRUCTIONS}"
             ) from error
@@ -79,7 +79,7 @@ def _url_infos(source: TableSource) -> dict[str | None, checksums.UrlInfo]:
 
 
 def _instructions(source: TableSource) -> str | None:
-    """Returns what a person has to do if some files have no direct download."""
+    """Returns instructions for files that have no direct download."""
     by_hand = [file for file in source.files if file.url is None]
     if not by_hand:
         return None

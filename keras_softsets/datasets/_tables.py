@@ -21,7 +21,7 @@ class Table(NamedTuple):
     Attributes:
         features: `(samples, features)`, not standardised.
         labels: `(samples,)`, class ids; 1 for positive where there are two classes.
-        fingerprint: Digest of the numbers in the raw file, whatever their notation.
+        fingerprint: Digest of the numbers in the raw file, independent of their notation.
         extras: Further whole numbers `(samples,)` by name, for those who use the TFDS builder.
     """
 
@@ -39,8 +39,8 @@ class TableSource:
         columns: Names of the features.
         read: Parses the raw files into tables by their TFDS split.
         files: The raw files, in the order in which `read` takes them.
-        folder: Name of the sub-folder of `raw_dir` in which they may lie.
-        fingerprint: Expected fingerprint of the only table, where local files need not have an official digest.
+        folder: Name of the subfolder of `raw_dir` in which they may be.
+        fingerprint: Expected fingerprint of the only table, if local files need not have an official digest.
         classes: Names of the classes, in the order of their ids.
         extras: Names of the table's extras.
     """
@@ -55,7 +55,7 @@ class TableSource:
 
 
 def from_one_file(rows: Callable[[LocalFile], Rows], at_most: int) -> Callable[[Sequence[LocalFile]], dict[str, Table]]:
-    """Returns the `read` of a data set in one file, which holds `at_most` samples and whose lines `rows` parses."""
+    """Returns the `read` function for a data set in one file, whose lines `rows` parses into `at_most` samples."""
 
     def read(files: Sequence[LocalFile]) -> dict[str, Table]:
         (file,) = files
@@ -65,7 +65,7 @@ def from_one_file(rows: Callable[[LocalFile], Rows], at_most: int) -> Callable[[
 
 
 def collect(rows: Rows, file: LocalFile, at_most: int) -> tuple[Array, Array]:
-    """Returns the features and labels of all rows, packed as they come.
+    """Returns the features and labels of all rows, packed as they arrive.
 
     Args:
         rows: What was parsed.
@@ -76,7 +76,7 @@ def collect(rows: Rows, file: LocalFile, at_most: int) -> tuple[Array, Array]:
         `(samples, features)` float64 and `(samples,)` int64.
 
     Raises:
-        ValueError: If there are more rows. A short line can become many numbers, so a limit of bytes is not enough.
+        ValueError: If there are more rows. A short line can become many numbers, so a limit on bytes is not enough.
     """
     values, labels = array("d"), array("q")
     for features, label in rows:
@@ -91,7 +91,7 @@ def collect(rows: Rows, file: LocalFile, at_most: int) -> tuple[Array, Array]:
 
 
 def table(features: Any, labels: Any, raw: Any = None, extras: Mapping[str, Array] | None = None) -> Table:
-    """Returns a table with the fingerprint of `raw`, by default the features, and the labels."""
+    """Returns a table, with the fingerprint of `raw` (by default the features) and the labels."""
     x, y = np.asarray(features, "float64"), np.asarray(labels, "int64")
     # Little-endian 64-bit numbers, so that the digest is the same on every machine.
     digest = hashlib.sha256(np.ascontiguousarray(x if raw is None else raw, "<f8").data)

@@ -1,4 +1,4 @@
-"""The TFDS builders behind `load`, for those who want TensorFlow Datasets itself.
+"""The TFDS builders behind `load`, for use with TensorFlow Datasets directly.
 
     import tensorflow_datasets as tfds
     import keras_softsets.datasets.builders
@@ -6,8 +6,8 @@
     dataset = tfds.load("mammography", split="train")
 
 The examples are `{"features": float32 vector, "label": class id}` for tables and `{"image", "label", "cifar10_label"}`
-for images: preprocessed as in the paper and in the order of the raw files, but neither split nor standardised, which is
-what `load` adds. `wine_quality`, which `tfds.load` knows as `"wine_quality_white"`, also has the grade, `"quality"`.
+for images. They are preprocessed as in the paper and in the order of the raw files, but neither split nor standardised;
+`load` does that. `wine_quality`, which `tfds.load` knows as `"wine_quality_white"`, also has the grade, `"quality"`.
 
 Every data set has a class here, named after it: `Adult`, `CocktailParty`, `Synthetic05` and so on.
 """
@@ -23,7 +23,7 @@ from keras_softsets.datasets._tables import TableSource
 
 
 def _builder(data_set: DataSet[Any]) -> type[RawDirBuilder]:
-    """Returns the builder class of a data set, `CocktailParty` of `cocktail_party`."""
+    """Returns the builder class of a data set: `CocktailParty` for `cocktail_party`."""
     base = TableBuilder if isinstance(data_set.source, TableSource) else ImageBuilder
     class_name = "".join(word.capitalize() for word in data_set.facts.name.split("_"))
     attributes = {

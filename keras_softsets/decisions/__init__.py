@@ -4,7 +4,7 @@ Losses, metrics, `evaluate`, `confusion_matrix`, plots and `export_classifier` t
 
 | `threshold=` | meaning | rows of cells |
 |---|---|---|
-| `0.3` | positive from 0.3 on | 1 |
+| `0.3` | positive from 0.3 up | 1 |
 | `[0.1, ..., 0.9]` | a sweep: the score is averaged over it; a curve score reads it whole | one for each threshold |
 | `PerClass([0.2, 0.7, 0.4])` | one threshold for each class; what `tune_threshold` returns for several classes | 1 |
 | `Argmax(temperature=1.0)`, `"argmax"` | the largest class wins | 1 |

@@ -15,8 +15,8 @@ from keras_softsets._samples import Samples
 from keras_softsets.decisions._base import Decision, registered
 from keras_softsets.heaviside import Heaviside
 
-_SMALLEST = 1e-7  # probability that a soft argmax tells from 0, as in Keras; it bounds the gradient
-TINY = float(np.finfo("float32").tiny)  # the same for a hard one with offsets: smaller numbers are flushed to 0 by some
+_SMALLEST = 1e-7  # smallest probability that a soft argmax tells from 0, as in Keras; bounds the gradient
+TINY = float(np.finfo("float32").tiny)  # the same for a hard argmax with offsets; some devices flush less to 0
 
 
 @registered
@@ -24,13 +24,13 @@ TINY = float(np.finfo("float32").tiny)  # the same for a hard one with offsets: 
 class Argmax(Decision):
     """The largest class wins: one label for each sample, as in multi-class problems.
 
-    With the step, the decision is the hard argmax, ties going to the first class. With any other approximation it is
-    soft: the softmax of log p / temperature, which is p itself for probabilities that add up to 1 and a temperature of
-    1, and comes closer to the argmax the lower the temperature is. Logits are those of a softmax.
+    With the step, the decision is the hard argmax, and ties go to the first class. With any other approximation it is
+    soft: the softmax of log p / temperature. At a temperature of 1 this is p itself, if the probabilities add up to 1;
+    the lower the temperature, the closer it is to the hard argmax. Logits are those of a softmax.
 
     Args:
         temperature: Softness of the decision, at least 1e-6. Defaults to `1.0`.
-        offsets: Numbers added to log p before the decision, one for each class; what `tune_threshold` returns for
+        offsets: Numbers added to log p before the decision, one for each class; `tune_threshold` finds them with
             `decision="argmax"`. Defaults to `None`.
 
     Examples:
@@ -62,7 +62,7 @@ class Argmax(Decision):
 
     def winner(self, samples: Samples) -> Tensor:
         """The class that wins, from (..., classes) to (...), int32."""
-        if self.offsets is None:  # not by way of logarithms, which are equal for many a pair of neighbouring numbers
+        if self.offsets is None:  # not through logarithms, which are equal for many neighbouring numbers
             return ops.argmax(samples.prediction, axis=-1)
         log_p = samples._replace(prediction=ops.cast(samples.prediction, "float64")).log_probability(TINY)
         return ops.argmax(log_p + np.asarray(self.offsets), axis=-1)
@@ -73,17 +73,17 @@ class Argmax(Decision):
             return p / ops.sum(p, axis=-1, keepdims=True)  # the same without logarithms and exponentials
         log_p = samples.log_probability(_SMALLEST)
         log_p = log_p if self.offsets is None else log_p + ops.cast(np.asarray(self.offsets), log_p.dtype)
-        # The largest is 0 before the division, after which large logits would be infinite.
-        largest = ops.max(log_p, axis=-1, keepdims=True, initial=-np.inf)  # without `initial`, Keras refuses no samples
+        # The largest is shifted to 0 before the division, which could make large logits infinite.
+        largest = ops.max(log_p, axis=-1, keepdims=True, initial=-np.inf)  # `initial`: else Keras refuses no samples
         distance = log_p - ops.stop_gradient(largest)
         return ops.softmax(distance / self.temperature, axis=-1)
 
     def check(self, heaviside: Heaviside, classes: int | None = None) -> None:
-        """A single class has no rival."""
+        """Raises for a single class, which has no rival, and for the wrong number of offsets."""
         if classes == 1:
             raise ValueError(f"`threshold` must be a number for predictions of one class. Received: threshold={self!r}")
         if None not in (classes, self.offsets) and classes != len(self.offsets or ()):
-            raise ValueError(f"`offsets` must be one for each of the {classes} classes. Received: threshold={self!r}")
+            raise ValueError(f"`offsets` must hold {classes} numbers, one for each class. Received: threshold={self!r}")
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""

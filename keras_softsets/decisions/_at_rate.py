@@ -1,17 +1,17 @@
-"""Decisions at an operating point: the threshold is wherever a rate is reached on the data at hand.
+"""Decisions at an operating point: the threshold is wherever a rate is reached on the given data.
 
 "Find 95 % of the tumours with as few false alarms as possible" is the score `precision` with the decision
-`AtRecall(0.95)`; "at most 1 % false positives" is `AtSpecificity(0.99)`. They go with every score of one threshold, and
-each class has a threshold of its own.
+`AtRecall(0.95)`; "at most 1 % false positives" is `AtSpecificity(0.99)`. They work with every score of one threshold,
+and each class has a separate threshold.
 
 * **Metrics and `evaluate`** give the best value among all thresholds that meet the rate (at least that much), as
   `keras.metrics.PrecisionAtRecall` does, and 0 if none does.
 * **Losses and `confusion_matrix`** take the boundary: the highest threshold with that recall, the lowest with that
   specificity, the lowest with that precision. A loss knows that the boundary moves with the predictions.
-* A precision that no threshold reaches: a loss is 1 plus what is missing where precision is best, so that it is pushed
-  up until the rate is reached.
-* No positives, or for `AtSpecificity` no negatives: the rate has no meaning. A loss is constant, without a gradient;
-  `zero_division` says what the score is.
+* **Out of reach.** If no threshold reaches the precision, a loss is 1 plus what is missing where precision is best,
+  which pushes precision up until the rate is reached.
+* **Undefined.** Without positives, or for `AtSpecificity` without negatives, the rate is undefined. A loss is then
+  constant, without a gradient; `zero_division` says what the score is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from keras_softsets._samples import Samples
 from keras_softsets.decisions._base import Decision, registered
 from keras_softsets.heaviside import Heaviside, TabulatedHeaviside
 
-_EDGE = 1.2e-7  # from 0 and 1, the thresholds of approximations: what float32 tells from 1, and Keras's epsilon
+_EDGE = 1.2e-7  # distance of soft thresholds from 0 and 1: what float32 tells from 1, and Keras's epsilon
 
 
 class Boundary(NamedTuple):
@@ -37,7 +37,7 @@ class Boundary(NamedTuple):
 
     Attributes:
         threshold: In float32, constants for every gradient.
-        met: Whether the rate is met there; if not, it is where the rate is highest.
+        met: Whether the rate is met there; if not, the threshold is where the rate is highest.
     """
 
     threshold: Tensor
@@ -77,15 +77,15 @@ class AtRate(Decision):
         return heaviside(samples.probability[None], threshold[:, None])
 
     def check(self, heaviside: Heaviside, classes: int | None = None) -> None:
-        """The approximation must change with the threshold."""
+        """Raises unless the approximation changes with the threshold."""
         if isinstance(heaviside, TabulatedHeaviside) and heaviside.differentiable:
             raise ValueError(
-                f"`heaviside` must not be a table where the threshold moves, as with {self!r}. "
+                f"`heaviside` must not be a table if the threshold moves, as with {self!r}. "
                 f"Received: heaviside={heaviside!r}"
             )
 
     def check_use(self, scores: Sequence[Any], per_sample: bool) -> None:
-        """Raises a `ValueError` for scores of a whole curve, and where every sample is a set of its own."""
+        """Raises a `ValueError` for scores of a whole curve, and with `per_sample`."""
         curve = next((score.name for score in scores if score.curve), None)
         if curve or per_sample:
             used = f"score={curve!r}" if curve else "per_sample=True"
@@ -109,7 +109,7 @@ class AtRate(Decision):
 @registered
 @dataclasses.dataclass(frozen=True)
 class AtRecall(AtRate):
-    """Wherever that share of the positives is found.
+    """The threshold at which that share of the positives is found.
 
     Args:
         rates: The recall, greater than 0 and at most 1, or a sequence over which the score is averaged.
@@ -128,7 +128,7 @@ class AtRecall(AtRate):
 @registered
 @dataclasses.dataclass(frozen=True)
 class AtPrecision(AtRate):
-    """Wherever that share of what is called positive is positive.
+    """The threshold at which that share of the predicted positives is positive.
 
     Args:
         rates: The precision, greater than 0 and at most 1, or a sequence over which the score is averaged.
@@ -147,7 +147,7 @@ class AtPrecision(AtRate):
 @registered
 @dataclasses.dataclass(frozen=True)
 class AtSpecificity(AtRate):
-    """Wherever that share of the negatives is left alone; 1 minus the false positive rate.
+    """The threshold at which that share of the negatives is left alone: 1 minus the false positive rate.
 
     Args:
         rates: The specificity, greater than 0 and at most 1, or a sequence over which the score is averaged.

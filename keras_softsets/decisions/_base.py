@@ -1,4 +1,4 @@
-"""The base of all decisions: what the rest of the package asks of one."""
+"""The base of all decisions: what the rest of the package needs from one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Class = TypeVar("Class", bound=type)
 
 
 class Decision:
-    """Base of the decisions; implement `memberships`, and the rest where it differs.
+    """Base of the decisions; subclasses implement `memberships`, and override the rest where it differs.
 
     Attributes:
-        rows: The number of rows of cells, their first axis.
+        rows: The number of rows of cells, which is the length of their first axis.
         one_class_wins: Whether the classes of a sample compete, so that logits are those of a softmax.
     """
 
@@ -25,11 +25,11 @@ class Decision:
     one_class_wins: bool = False
 
     def memberships(self, samples: Samples, heaviside: Heaviside) -> Tensor:
-        """Returns how much each prediction, (..., classes), is decided as positive: (rows, ..., classes)."""
+        """Returns how far each prediction, (..., classes), is decided as positive: (rows, ..., classes)."""
         raise NotImplementedError(f"{type(self).__name__} must implement memberships(samples, heaviside)")
 
     def check(self, heaviside: Heaviside, classes: int | None = None) -> None:
-        """Raises a `ValueError` if the decision does not go with an approximation, or a number of classes."""
+        """Raises a `ValueError` if the decision does not fit an approximation or a number of classes."""
 
     def config(self) -> Any:
         """Returns what `get` understands, in a form that Keras can write to a file."""
@@ -43,5 +43,5 @@ class Decision:
 
 def registered(kind: Class) -> Class:
     """Decorates a decision, so that Keras can save it."""
-    kind.__module__ = "keras_softsets.decisions"  # saved files name it, and must outlive a move
+    kind.__module__ = "keras_softsets.decisions"  # saved files contain this name and must survive a move
     return keras.saving.register_keras_serializable(package="keras_softsets")(kind)

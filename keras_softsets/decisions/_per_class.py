@@ -20,7 +20,7 @@ _RULE = "`thresholds` must be a non-empty sequence of numbers in [0, 1], or inf,
 @registered
 @dataclasses.dataclass(frozen=True)
 class PerClass(Decision, np.lib.mixins.NDArrayOperatorsMixin):
-    """One threshold for each class. It can be used as the array of its thresholds, too.
+    """One threshold for each class; can also be used as the array of its thresholds.
 
     Args:
         thresholds: A sequence of numbers, one for each class, inside (0, 1); with the step also 0, 1 and inf.
@@ -35,7 +35,7 @@ class PerClass(Decision, np.lib.mixins.NDArrayOperatorsMixin):
     """
 
     thresholds: tuple[float, ...]
-    __ne__ = object.__ne__  # the opposite of `==`, which compares values; the mixin's would compare element by element
+    __ne__ = object.__ne__  # the negation of `==`, which compares values; the mixin's compares element by element
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "thresholds", numbers_of(self.thresholds, _RULE))
@@ -45,7 +45,7 @@ class PerClass(Decision, np.lib.mixins.NDArrayOperatorsMixin):
         return heaviside(samples.probability, np.asarray(self))[None]
 
     def check(self, heaviside: Heaviside, classes: int | None = None) -> None:
-        """There must be as many thresholds as classes; those at the ends are for the step."""
+        """Raises unless there are as many thresholds as classes; 0, 1 and inf are for the step alone."""
         heaviside.check_thresholds(np.asarray(self))
         if classes not in (None, len(self)):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""From what users pass as `threshold` to a decision."""
+"""Converts what users pass as `threshold` to a decision."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def get(threshold: DecisionLike) -> Decision:
 
 
 def written(decision: Decision) -> Any:
-    """Returns a decision as users pass it: the reverse of `get`.
+    """Returns a decision as users pass it: the inverse of `get`.
 
     Examples:
         >>> written(get(0.3)), written(get("argmax"))

@@ -31,7 +31,7 @@ class Thresholds(Decision):
         return ops.stack([heaviside(samples.probability, threshold) for threshold in self.thresholds])
 
     def check(self, heaviside: Heaviside, classes: int | None = None) -> None:
-        """Thresholds at the ends are for the step."""
+        """Raises for 0, 1 and inf unless the approximation is the step."""
         heaviside.check_thresholds(self.config())
 
     def config(self) -> float | list[float]:

@@ -28,8 +28,8 @@ def evaluate(
         y_pred: Probabilities of the same shape (up to a last axis of length 1), or logits.
         score: A name such as `"f1"`, a score such as `scores.f_beta(beta=2)`, or a function of a `ConfusionMatrix`.
             Defaults to `"f1"`.
-        sample_weight: Weights that line up with `y_pred` from the left. Weight 2 equals two copies, weight 0 equals
-            absence. Defaults to `None`.
+        sample_weight: Weights that line up with `y_pred` from the left. Weight 2 means two copies, weight 0 means
+            absent. Defaults to `None`.
         threshold: How probabilities become decisions: a number, a sequence over which the score is averaged,
             `"argmax"`, or a value such as `PerClass([0.2, 0.7])`, which `tune_threshold` returns for several classes.
             Defaults to `None`: 0.5; for areas under a curve, every threshold that decides differently; for scores of
@@ -40,16 +40,16 @@ def evaluate(
             class. Defaults to `"macro"`.
         from_logits: Whether predictions are logits, of a sigmoid or, where the largest class wins, of a softmax.
             Defaults to `False`.
-        zero_division: Value of a score that is 0 / 0: `0.0`, `1.0`, or `"ignore"` to leave it out of the average (a
-            class that is absent, say). Defaults to `0.0`.
-        per_sample: Whether every sample (image, sequence) is a set of its own, over which the score is averaged.
+        zero_division: Value of a score that is 0 / 0: `0.0`, `1.0`, or `"ignore"` to leave it out of the average (for
+            a class that is absent). Defaults to `0.0`.
+        per_sample: Whether each sample (image, sequence) is scored as a separate set and the scores are averaged.
             Defaults to `False`.
         ignore_class: Class id that does not count, such as 255 in masks. Defaults to `None`.
         **options: The arguments above, and parameters of the score, such as `beta=2`.
 
     Returns:
-        A float, or a NumPy array with one number for each class; for tensors, a tensor, differentiable in `y_pred`
-        unless `heaviside` is the step.
+        A float, or a NumPy array with one number for each class. For tensors, a tensor that is differentiable with
+        respect to `y_pred` unless `heaviside` is the step.
 
     Examples:
         >>> y, p = [0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9]
@@ -69,7 +69,7 @@ def evaluate(
 
 
 def _exact_values(evaluation: Evaluation, default: bool, *data: Tensor) -> list[Tensor]:
-    """The scores of data that are all at hand, from every threshold that decides differently where that matters."""
+    """The scores of data that are all available at once, from every threshold that decides differently if needed."""
     hard, decision = not evaluation.heaviside.differentiable, evaluation.decision
     if hard and isinstance(decision, AtRate):
         cells = ConfusionMatrix.from_stacked(evaluation.every_threshold(*data))

@@ -25,27 +25,27 @@ from keras_softsets.scores import Score
 ScoreLike = str | Score | Callable[[Any], Tensor]
 AverageLike = str | Sequence[float] | None
 PAPER_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-# Hundredths, and closer to the ends powers of ten: set losses saturate, and a curve without points there reads low.
+# Hundredths, and powers of ten near the ends: set losses saturate, and without points there the area is too small.
 _ENDS = [10 ** (-k / 2) for k in range(13, 4, -1)]
 CURVE_THRESHOLDS = (*_ENDS, *(k / 100 for k in range(1, 100)), *(1 - end for end in reversed(_ENDS)))
 
 
 class Evaluation:
-    """One or several scores of one confusion matrix, with everything that they need; checks its arguments.
+    """One or several scores of one confusion matrix, with all their settings; checks its arguments.
 
-    The path has a seam in its middle. `totals` are sums over samples, so they may be added up over batches and
-    replicas; `values` are scores of the totals, whatever they have been added up from.
+    The path has two halves. `totals` are sums over samples, which may be added up over batches and replicas; `values`
+    are the scores of the totals, wherever these were added up.
 
     Args:
         named: The scores, by name, as values or as functions.
         threshold: The decision; `None` is 0.5, `curve` for a curve score, and the argmax for scores of classes.
         heaviside: The approximation.
-        average: How classes become one.
+        average: How the values of several classes become one.
         from_logits: Whether predictions are logits.
         zero_division: Value of 0 / 0.
-        per_sample: Whether every sample is a set of its own.
+        per_sample: Whether each sample is a separate set.
         ignore_class: Class id that does not count.
-        curve: Thresholds of a curve score for which none are given.
+        curve: Thresholds of a curve score if none are given.
         **score_args: Parameters of the only score.
     """
 
@@ -90,14 +90,14 @@ class Evaluation:
                 f"{next(score.name for score in self.scores if score.of == 'classes')}. Received: threshold={threshold}"
             )
         if curves and isinstance(decision, Thresholds):
-            # The order has no meaning, and must not decide about slopes where points coincide.
+            # The order has no meaning, and must not determine slopes where points coincide.
             return Thresholds(tuple(sorted(decision.thresholds)))
         return decision
 
     def _check_mixture(self) -> None:
         if self.per_sample and self.average is None and len({score.of for score in self.scores}) == 2:
             raise ValueError(
-                "`average` must not be None where each sample is a set, and scores of the c x c matrix, which have one "
+                "`average` must not be None if each sample is a set and scores of the c x c matrix, which have one "
                 f"value for all classes, are mixed with others. Received: scores={list(self.scores)}"
             )
 
@@ -112,15 +112,16 @@ class Evaluation:
     ) -> Tensor:
         """Returns what is summed over samples, in float64.
 
-        These are the cells of the batch, (4, thresholds, classes), or for scores of classes the counts, (classes,
-        classes); with `per_sample` each score's weighted sum over sets and the weights' sum, (scores, 2, values); and
-        at an operating point those of `_operating.totals`, for which `gather` finds the samples of all replicas.
+        * the cells of the batch, (4, thresholds, classes), or for scores of classes the counts, (classes, classes);
+        * with `per_sample`, each score's weighted sum over sets and the sum of the weights, (scores, 2, values);
+        * at an operating point, the totals of `_operating.totals`, for which `gather` collects the samples of all
+          replicas.
         """
         return self.totals_of(self.data(y_true, y_pred, sample_weight), gather=gather)
 
     @without_autograph
     def totals_of(self, data: Any, **options: Any) -> Tensor:
-        """Returns the totals of what `data` returned; options are those of `_operating.totals`."""
+        """Returns the totals of what `data` returned; the options are those of `_operating.totals`."""
         samples = data.samples if isinstance(data, Sets) else data
         self.decision.check(self.heaviside, samples.classes)
         if isinstance(self.decision, AtRate):
@@ -132,7 +133,7 @@ class Evaluation:
 
     @without_autograph
     def values(self, totals: Tensor) -> list[Tensor]:
-        """Returns the scores, averaged over thresholds and classes, and with `per_sample` over samples."""
+        """Returns the scores, averaged over thresholds, classes and, with `per_sample`, samples."""
         if isinstance(self.decision, AtRate):
             settings = (self.decision, self.average, self.zero_division)
             return [_operating.value(score, totals, self.heaviside, *settings) for score in self.scores]
@@ -147,12 +148,12 @@ class Evaluation:
 
     @without_autograph
     def values_at_points(self, samples: Samples) -> list[Tensor]:
-        """Returns the scores at an operating point of samples that are all at hand."""
+        """Returns the scores at an operating point of samples that are all available at once."""
         settings: Any = (self.heaviside, self.decision, self.average, self.zero_division)
         return [_operating.value_of_samples(score, samples, *settings) for score in self.scores]
 
     def every_threshold(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Returns the hard cells at every threshold that decides differently, which are not sums over batches."""
+        """Returns the hard cells at every threshold that decides differently; these cannot be summed over batches."""
         samples = self.data(y_true, y_pred, sample_weight)
         if samples.prediction.shape[0] == 0:
             return ops.zeros((4, 1, samples.classes), "float64")
@@ -168,7 +169,7 @@ class Evaluation:
             y_true,
             y_pred,
             sample_weight,
-            mask=getattr(y_pred, "_keras_mask", None),  # Keras leaves a layer's mask on the predictions
+            mask=getattr(y_pred, "_keras_mask", None),  # Keras attaches a layer's mask to the predictions
             from_logits=self.from_logits,
             ignore_class=self.ignore_class,
             rivals=self.decision.one_class_wins,
@@ -194,7 +195,7 @@ class Evaluation:
         return ops.stack([weighted(*pair) for pair in self._values_of_sets(sets.samples)])
 
     def _values_of_sets(self, samples: Samples) -> list[tuple[Tensor, Tensor]]:
-        """Each score of each set, and whether it has a meaning."""
+        """Each score of each set, and whether it is defined."""
         kinds = {score.of for score in self.scores}
         cells: Any = sum_cells_of_sets(samples, self.decision, self.heaviside) if "cells" in kinds else None
         counts: Any = sum_counts(samples, self.decision, self.heaviside) if "classes" in kinds else None
@@ -211,7 +212,7 @@ class Evaluation:
         return scores.rows_in_order(bool(thresholds) and list(thresholds) == sorted(thresholds))
 
     def config(self) -> dict[str, Any]:
-        """Returns all arguments but the scores, in a form that Keras can write to a file."""
+        """Returns all arguments except the scores, in a form that Keras can save."""
         saved = {
             "threshold": self.decision.config(),
             "heaviside": keras.saving.serialize_keras_object(self.heaviside),
@@ -219,7 +220,7 @@ class Evaluation:
         return {**self.arguments(), **saved}
 
     def arguments(self) -> dict[str, Any]:
-        """Returns all arguments but the scores, as a user would write them; the default threshold is `None`."""
+        """Returns all arguments except the scores, as a user would write them; the default threshold is `None`."""
         return {
             "threshold": None if self.decision == self._default else decisions.written(self.decision),
             "heaviside": heavisides.written(self.heaviside),
@@ -231,12 +232,12 @@ class Evaluation:
         }
 
     def score_config(self) -> dict[str, Any]:
-        """Returns the arguments that say which score it is."""
+        """Returns the arguments that identify the score."""
         (score,) = self.scores
         return {"score": saved_name(score), **score.parameters}
 
     def adds_up_with(self, other: Evaluation) -> bool:
-        """Whether the totals of two evaluations may be added."""
+        """Whether the totals of two evaluations can be added."""
         return self._kind_of_totals() == other._kind_of_totals()
 
     def _kind_of_totals(self) -> Any:
@@ -245,7 +246,7 @@ class Evaluation:
 
 
 def saved_name(score: Score) -> str:
-    """Returns the name under which a score is found again."""
+    """Returns the name under which a saved score is found."""
     if not score.registered:
         raise ValueError(
             "A score must be registered to be saved: decorate the function with @keras_softsets.score. "

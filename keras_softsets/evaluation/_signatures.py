@@ -1,4 +1,4 @@
-"""Signatures that `help()` shows in full: what `**options` are is written down once, in `Evaluation`."""
+"""Signatures that `help()` shows in full; `**options` are defined once, in `Evaluation`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def spelled_out(function: Function) -> Function:
 
 
 def signature_of(chain: Sequence[inspect.Signature], hidden: Collection[str] = ()) -> inspect.Signature:
-    """Returns the first signature of a chain in which each passes its `**options` on to the next, and the last to ours.
+    """Returns the first signature of a chain, in which each function passes its `**options` on to the next.
 
     Args:
-        chain: The signatures, without `self`.
-        hidden: Names of options that are not to be shown.
+        chain: The signatures, without `self`; the last one passes its options to `Evaluation`.
+        hidden: Names of options that are not shown.
     """
     first, *others = [list(signature.parameters.values()) for signature in chain]
     if not first or first[-1].name != "options":

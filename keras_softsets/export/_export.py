@@ -34,19 +34,23 @@ def export_classifier(
     `threshold="argmax"`, or an `Argmax` with offsets, the label is the id of the class that wins, without the output's
     last axis. Neither Keras nor keras_softsets is needed to load it.
 
-    The inputs keep their names: those of the model's `Input` layers, or the keys if it takes a dictionary. What only
-    Keras has named (`keras_tensor_3`) is called `inputs`, or `inputs_0`, `inputs_1` and so on where there are several.
-    Characters other than letters, digits and `_` become `_`, and what Python refuses as the name of an argument
-    (`class`, `1x`), or TensorFlow does (`_x`), gets `input_` in front. A subclassed model declares no inputs: it gets
-    float32 of the shapes it was built with. Wrap it to say more: `keras.Model(inputs, model(inputs))`. Where a key
-    holds a list (`{"u": [a, b]}`), the names are those of the `Input` layers, or else `u_0` and `u_1`.
+    The inputs keep their names:
 
-    Batches may have any size, unless the model needs the one that its `Input` layers declare, as stateful layers do.
-    These keep their state from one request to the next, in the server as in Keras.
+    * They are those of the model's `Input` layers, or the keys if it takes a dictionary. If a key holds a list
+      (`{"u": [a, b]}`), the names are those of the `Input` layers, or else `u_0` and `u_1`.
+    * Inputs that only Keras has named (`keras_tensor_3`) are called `inputs`, or `inputs_0`, `inputs_1` and so on if
+      there are several.
+    * Characters other than letters, digits and `_` become `_`. Names that Python (`class`, `1x`) or TensorFlow (`_x`)
+      refuses as the name of an argument get the prefix `input_`.
+    * A subclassed model declares no inputs: it gets float32 inputs of the shapes it was built with. To say more, wrap
+      it: `keras.Model(inputs, model(inputs))`.
+
+    Batches may have any size, unless the model needs the size that its `Input` layers declare, as stateful layers do.
+    Such layers keep their state from one request to the next, in the server as in Keras.
 
     The version appears by a single rename of a finished and flushed folder. A server that watches `path` never sees
-    half of it, and of several exports at the same time each gets a version of its own. A crash can leave a hidden
-    folder `.export-*` in `path`, which servers ignore and which may be deleted.
+    half of it, and exports that run at the same time get different versions. A crash can leave a hidden folder
+    `.export-*` in `path`, which servers ignore and which may be deleted.
 
     Args:
         model: A functional, sequential or subclassed model with one output; it must be built.
@@ -59,7 +63,7 @@ def export_classifier(
             Defaults to `False`, which is refused for a functional or sequential model that ends in a linear layer.
         warmup: A batch of inputs as the model takes them, which TF Serving answers before it reports the version as
             ready: `assets.extra/tf_serving_warmup_requests`. The model must answer it with probabilities, which also
-            finds logits where the layers do not tell. Defaults to `None`: no request.
+            detects logits that the layers do not reveal. Defaults to `None`: no request.
 
     Returns:
         The folder of the new version.
@@ -86,11 +90,11 @@ def export_classifier(
     serve = trace(model, inputs, thresholds, from_logits)
     example = None if warmup is None else _example(model, inputs, serve, warmup)
     archive = keras.export.ExportArchive()
-    archive.track(model)  # for the lookup tables; variables would be found without it
+    archive.track(model)  # for lookup tables; variables would be found anyway
     archive.add_endpoint("serving_default", serve)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as temporary:
-        finished = pathlib.Path(temporary) / "model"  # not the temporary folder itself: that one is private (0700)
+        finished = pathlib.Path(temporary) / "model"  # not the temporary folder itself, which is private (0700)
         archive.write_out(finished, verbose=False)
         if example is not None:
             write_warmup(finished, folder.absolute().name, example)
@@ -102,13 +106,13 @@ def _check_from_logits(model: keras.Model, from_logits: bool) -> None:
     if not from_logits and (layer := linear_head(model)) is not None:
         raise ValueError(
             "`from_logits` must be True for a model that ends in a linear layer, because its outputs are logits; if "
-            "they are probabilities, end it in keras.layers.ReLU(max_value=1.0), which leaves these as they are. "
+            "they are probabilities, end it in keras.layers.ReLU(max_value=1.0), which leaves them unchanged. "
             f"Received: from_logits=False, last layer {layer.name!r}"
         )
 
 
 def _example(model: keras.Model, inputs: Inputs, serve: Any, warmup: Any) -> dict[str, tf.Tensor]:
-    """Returns the request for the server's warm-up, after asking the model itself."""
+    """Returns the server's warm-up request, after trying it on the model itself."""
     if is_stateful(model):
         raise ValueError(
             "`warmup` must be None for a model with stateful layers, because each request changes its later answers. "

@@ -1,4 +1,4 @@
-"""Whether a model certainly ends in logits: in a linear layer whose values reach the output as they are."""
+"""Whether a model certainly ends in logits, that is, in a linear layer whose values reach the output unchanged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import keras
 
 _layers = keras.layers
-# By their exact types: a subclass may do something else in its `call`.
+# Compared by exact type: a subclass may do something else in its `call`.
 _WITH_ACTIVATION = (
     *(_layers.Dense, _layers.EinsumDense),
     *(_layers.Conv1D, _layers.Conv2D, _layers.Conv3D),

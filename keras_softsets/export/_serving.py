@@ -1,4 +1,4 @@
-"""What a server runs: the model, and the rules that make labels of probabilities."""
+"""What a server runs: the model, and the rules that turn probabilities into labels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from keras_softsets.heaviside import StepHeaviside
 
 
 def answer(output: tf.Tensor, threshold: np.ndarray | Argmax, from_logits: bool) -> dict[str, tf.Tensor]:
-    """Returns what the classifier says about the model's output, in float32; the rules are only here.
+    """Returns what the classifier answers for the model's output, in float32; the rules are only here.
 
     The label is 1 where `probability >= threshold`, or the id of the class that wins.
     """
@@ -31,7 +31,7 @@ def answer(output: tf.Tensor, threshold: np.ndarray | Argmax, from_logits: bool)
 
 
 def check_threshold(threshold: Any) -> np.ndarray | Argmax:
-    """Returns a number, or one for each class, as float32, from all that NumPy takes for such; or the argmax."""
+    """Returns one threshold, or one for each class, as float32, from anything NumPy can convert; or the argmax."""
     if isinstance(threshold, Argmax) or (isinstance(threshold, str) and threshold == "argmax"):
         return threshold if isinstance(threshold, Argmax) else Argmax()
     try:
@@ -48,12 +48,12 @@ def check_threshold(threshold: Any) -> np.ndarray | Argmax:
 
 
 def trace(model: keras.Model, inputs: Inputs, threshold: np.ndarray | Argmax, from_logits: bool) -> Any:
-    """Returns the function from named tensors to `probability` and `label`; errors of the model are raised here."""
+    """Returns the function from named tensors to `probability` and `label`; raises errors of the model at once."""
 
     def serve(tensors: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         output = model(inputs.packed(tensors), training=False)
         _check_output(output, threshold)
-        output = tf.cast(output, tf.float32)  # before the sigmoid: a float16 one is 1.0 from logits of 8.3 on
+        output = tf.cast(output, tf.float32)  # before the sigmoid, which in float16 is 1.0 for logits of 8.3 or more
         return answer(output, threshold, from_logits)
 
     def traced(any_batch_size: bool) -> Any:
@@ -62,7 +62,7 @@ def trace(model: keras.Model, inputs: Inputs, threshold: np.ndarray | Argmax, fr
         function.get_concrete_function()
         return function
 
-    if is_stateful(model):  # would accept any batch and fail on most
+    if is_stateful(model):  # it would accept any batch size and fail on most
         return traced(any_batch_size=False)
     try:
         return traced(any_batch_size=True)
@@ -73,13 +73,13 @@ def trace(model: keras.Model, inputs: Inputs, threshold: np.ndarray | Argmax, fr
 
 
 def is_stateful(model: keras.Model) -> bool:
-    """Returns whether a layer keeps a state, of a fixed number of rows, from one batch to the next."""
+    """Returns whether a layer keeps a state with a fixed number of rows from one batch to the next."""
     # Keras 3 has no public name for all layers, including those in wrappers and in models.
     return any(getattr(layer, "stateful", False) for layer in model._flatten_layers())
 
 
 def check_probabilities(probability: tf.Tensor) -> None:
-    """Raises if what the model answered to an example cannot be probabilities."""
+    """Raises if the model's answers to an example cannot be probabilities."""
     values = probability.numpy()
     if not np.all((values >= -1e-6) & (values <= 1 + 1e-6)):  # an average of probabilities can be 1.0000001
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The inputs of an exported model: what it is called with, and the name of each tensor in requests."""
+"""The inputs of an exported model: the structure it is called with, and the name of each tensor in requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMED_BY_KERAS = re.compile(r"(keras_tensor|input_layer)(_\d+)?")
 
 @dataclasses.dataclass(frozen=True)
 class Inputs:
-    """KerasTensors in the structure that a model is called with, and their names in the order of `keras.tree`."""
+    """KerasTensors in the structure a model is called with, and their names in the order of `keras.tree`."""
 
     structure: Any
     names: list[str]
@@ -93,7 +93,7 @@ def _as_tensors(shapes: Any) -> Any:
     if isinstance(shapes, dict):
         return {key: _as_tensors(shape) for key, shape in shapes.items()}
     if all(size is None or isinstance(size, int) for size in shapes):
-        return keras.KerasTensor((None, *shapes[1:]), "float32")  # the size of the batch it was built with says nothing
+        return keras.KerasTensor((None, *shapes[1:]), "float32")  # the batch size at build time is no requirement
     return type(shapes)(_as_tensors(shape) for shape in shapes)
 
 
@@ -114,6 +114,6 @@ def _names(structure: Any) -> list[str]:
 
 
 def _argument(name: str) -> str:
-    """TensorFlow makes the names arguments of a Python function, and refuses some."""
+    """Returns a valid name: TensorFlow makes names into arguments of a Python function, and refuses some."""
     usable = name.isidentifier() and not keyword.iskeyword(name) and name != "self" and not name.startswith("_")
     return name if usable else f"input_{name}"

@@ -6,7 +6,7 @@ import re
 
 from keras_softsets._checks import check_whole_number
 
-_HIGHEST = 2**63 - 1  # TF Serving reads the names as int64, and passes over what does not fit
+_HIGHEST = 2**63 - 1  # TF Serving reads the names as int64 and skips those that do not fit
 
 
 def check_version(folder: pathlib.Path, version: int | None) -> None:
@@ -18,11 +18,11 @@ def check_version(folder: pathlib.Path, version: int | None) -> None:
 
 
 def publish(finished: pathlib.Path, folder: pathlib.Path, version: int | None) -> pathlib.Path:
-    """Makes a finished folder a version, by default the one after the highest, and returns its new path."""
+    """Turns a finished folder into a version, by default the one after the highest, and returns its new path."""
     while True:
         target = folder / str(_next_version(folder) if version is None else version)
         try:
-            # Fails if another export has been faster: no system renames a folder onto one with files in it.
+            # Fails if another export was faster: no system renames a folder onto one that contains files.
             finished.rename(target)
         except OSError as error:
             if not target.exists():
@@ -34,7 +34,7 @@ def publish(finished: pathlib.Path, folder: pathlib.Path, version: int | None) -
 
 
 def flush(folder: pathlib.Path) -> None:
-    """Brings a folder's files to the disk, lest a power cut after the rename leaves a version of empty files."""
+    """Flushes a folder's files to disk, lest a power cut after the rename leave a version of empty files."""
     for file in folder.rglob("*"):
         if file.is_file():
             with file.open("rb+") as opened:

@@ -1,7 +1,7 @@
-"""Warm-up requests for TF Serving: what a server answers before it says that a version is ready.
+"""Warm-up requests for TF Serving: what a server answers before it reports a version as ready.
 
-The file is a TFRecord of `tensorflow.serving.PredictionLog` messages. A request needs few of their fields, whose
-numbers cannot change without breaking every client, so they are written here by hand: `tensorflow-serving-api` is not
+The file is a TFRecord of `tensorflow.serving.PredictionLog` messages. A request needs only a few of their fields, whose
+numbers cannot change without breaking every client. They are written here by hand, so `tensorflow-serving-api` is not
 needed. See [SavedModel Warmup](https://www.tensorflow.org/tfx/serving/saved_model_warmup).
 """
 

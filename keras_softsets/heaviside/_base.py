@@ -1,4 +1,4 @@
-"""The base of all approximations, and what makes those of this package values."""
+"""The base of all approximations, and the decorator that makes those of this package values."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from keras_softsets._backend import Tensor
 from keras_softsets.heaviside._pieces import Pieces
 
 Class = TypeVar("Class", bound=type)
-_VALUES: set[type] = set()  # the approximations of this package, which nothing can change once they are made
+_VALUES: set[type] = set()  # the approximations of this package, which cannot change once they are made
 
 
 class Heaviside:
-    """Base of the approximations: subclass, implement `call`, register with `keras.saving`, and pass an instance.
+    """Base of the approximations: subclass it, implement `call`, register it with `keras.saving`, pass an instance.
 
-    Two instances of a class of your own are two approximations, even with equal attributes. A `keras.Variable` among
-    the attributes may change during training (an annealed steepness, say): every step reads its value anew.
+    Two instances of your own class are two approximations, even with equal attributes. A `keras.Variable` among the
+    attributes may change during training (for example, an annealed steepness): every step reads its current value.
 
     Examples:
         >>> @keras.saving.register_keras_serializable(package="readme")
@@ -50,12 +50,12 @@ class Heaviside:
     def pieces(self, thresholds: Sequence[float]) -> Pieces | None:
         """The intervals on which every `h(., threshold)` is linear; None if there are none.
 
-        An approximation that has them costs no more at many thresholds than at one.
+        An approximation with such intervals costs no more at many thresholds than at one.
         """
         return None
 
     def check_thresholds(self, thresholds: Any) -> None:
-        """Raises a `ValueError` unless all are inside (0, 1); the step, which needs no slope, takes 0, 1 and inf."""
+        """Raises a `ValueError` unless all are inside (0, 1); the step, which needs no slope, takes 0, 1, inf too."""
         try:
             values = np.asarray(thresholds, "float64")
         except (TypeError, ValueError):
@@ -66,7 +66,7 @@ class Heaviside:
             raise ValueError(f"`threshold` must be {rule} with heaviside={self!r}. Received: threshold={thresholds}")
 
     def cache_key(self) -> Hashable:
-        """What tells approximations apart in the cache of kernels: of one's own, the instance and its numbers."""
+        """The key in the cache of kernels: type and fields, or for a user's class the instance and its numbers."""
         if type(self) in _VALUES:
             return (type(self), *(_key(getattr(self, field.name)) for field in dataclasses.fields(self)))  # type: ignore[arg-type]  # all values are dataclasses
         return (id(self), *((name, _key(value)) for name, value in sorted(vars(self).items())))
@@ -97,13 +97,13 @@ class Heaviside:
 def value(kind: Class) -> Class:
     """Makes an approximation of this package a value: a frozen dataclass that Keras can save."""
     frozen: Any = dataclasses.dataclass(frozen=True)(kind)
-    frozen.__module__ = "keras_softsets.heaviside"  # saved files name it, and must outlive a move
+    frozen.__module__ = "keras_softsets.heaviside"  # saved files contain this name and must survive a move
     _VALUES.add(frozen)
     return keras.saving.register_keras_serializable(package="keras_softsets")(frozen)
 
 
 def is_value(heaviside: Heaviside) -> bool:
-    """Whether nothing about the approximation can change, so that tables of it stay true."""
+    """Whether the approximation can never change, so that tables of it stay valid."""
     parts = [part for part in vars(heaviside).values() if isinstance(part, Heaviside)]
     return type(heaviside) in _VALUES and all(map(is_value, parts))
 
@@ -114,7 +114,7 @@ def set_field(instance: Any, name: str, checked: Any) -> None:
 
 
 def like(number: Any, p: Tensor) -> Tensor:
-    """Returns a number or an array in the type of `p`."""
+    """Returns a number or an array in the dtype of `p`."""
     return ops.cast(number, p.dtype) if ops.is_tensor(number) else np.asarray(number, ops.dtype(p))
 
 

@@ -20,10 +20,10 @@ class LinearHeaviside(Heaviside):
 
     With m = min(threshold, 1 - threshold) the function joins the points (0, 0), (threshold - m/2, delta),
     (threshold, 0.5), (threshold + m/2, 1 - delta) and (1, 1) by straight lines. It is 0.5 at the threshold, reaches
-    0 and 1 at the ends for every threshold, and is differentiable everywhere as long as 0 < delta < 0.5.
+    0 and 1 at the ends for every threshold, and has a slope above 0 everywhere as long as 0 < delta < 0.5.
 
     Args:
-        delta: Value at the first break point, in [0, 0.5]. The larger, the flatter the middle. Defaults to `0.1`.
+        delta: Value at the first break point, in [0, 0.5]. The larger it is, the flatter the middle. Defaults to `0.1`.
 
     Examples:
         >>> [round(float(LinearHeaviside()(p, 0.5)), 3) for p in (0.0, 0.25, 0.5, 0.75, 1.0)]
@@ -55,13 +55,13 @@ class LinearHeaviside(Heaviside):
 
     def pieces(self, thresholds: Sequence[float]) -> Pieces:
         """The break points of all thresholds; between two neighbours every h(., threshold) is a straight line."""
-        tau = np.clip(np.asarray(thresholds, "float64"), 1e-30, 1 - 1e-9)  # what float32 probabilities can tell apart
+        tau = np.clip(np.asarray(thresholds, "float64"), 1e-30, 1 - 1e-9)  # what float32 probabilities can resolve
         margin = np.minimum(tau, 1 - tau)
         low, high = tau - margin / 2, tau + margin / 2
         edges = merge_edges([0.0, *low, *high, 1.0])
         points, values = np.stack([0 * tau, low, high, 0 * tau + 1], 1), [0.0, self.delta, 1 - self.delta, 1.0]
         h = np.stack([np.interp(edges, x, values) for x in points])
-        # Eq. 5 gives both break points to the middle segment. Whether p is on one is seen in float32.
+        # In Eq. 5, both break points belong to the middle segment. Whether p is on one is decided in float32.
         at, low, high = (x.astype("float32") for x in (edges, low[:, None], high[:, None]))
         rises = np.diff(values) / np.maximum(np.diff(points), 1e-30)
         edge_slope = np.where(at < low, rises[:, :1], np.where(at > high, rises[:, 2:], rises[:, 1:2]))

@@ -1,4 +1,4 @@
-"""Piecewise-linear families: all that the many-threshold kernel needs to know about an approximation."""
+"""Piecewise-linear families: all that the kernel for many thresholds needs to know about an approximation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-SAME = 1e-12  # edges that differ by less, relatively, are one: 3 * 0.1 / 2 and 0.3 - 0.15 differ in the last bit
+SAME = 1e-12  # edges with a smaller relative difference are equal: 3 * 0.1 / 2 and 0.3 - 0.15 differ in the last bit
 
 
 class Pieces(NamedTuple):

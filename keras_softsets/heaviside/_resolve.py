@@ -1,4 +1,4 @@
-"""From what users pass as `heaviside` to an approximation."""
+"""Converts what users pass as `heaviside` to an approximation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def get(heaviside: HeavisideLike) -> Heaviside:
 
 
 def written(heaviside: Heaviside) -> Heaviside | str:
-    """Returns an approximation as users pass it, by its name where it has one: the reverse of `get`.
+    """Returns an approximation as users pass it, by name if it has one: the inverse of `get`.
 
     Examples:
         >>> written(LinearHeaviside(0.1)), written(LinearHeaviside(0.2))
@@ -55,7 +55,7 @@ def written(heaviside: Heaviside) -> Heaviside | str:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class _Function(Heaviside):
-    """A user's plain function h(p, threshold): trains, but cannot be saved."""
+    """A user's plain function h(p, threshold), which can be trained with but not saved."""
 
     function: Callable[[Tensor, Tensor], Tensor]
 

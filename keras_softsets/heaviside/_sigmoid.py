@@ -11,7 +11,7 @@ from keras_softsets._backend import Tensor
 from keras_softsets._checks import check_number
 from keras_softsets.heaviside._base import Heaviside, like, set_field, value
 
-_FLAT = 16.0  # a steepness up to which exp(k / 2) costs no digits
+_FLAT = 16.0  # the steepness up to which exp(k / 2) loses no digits
 
 
 @value
@@ -34,7 +34,7 @@ class SigmoidHeaviside(Heaviside):
     k: float = 10.0
 
     def __post_init__(self) -> None:
-        # Beyond float32 the product with a difference of 0 would be NaN.
+        # Beyond float32, the product with a difference of 0 would be NaN.
         set_field(self, "k", check_number("k", self.k, 0.0, 1e38, open_low=True))
 
     def call(self, p: Tensor, threshold: Tensor) -> Tensor:

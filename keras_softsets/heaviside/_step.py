@@ -14,7 +14,7 @@ from keras_softsets.heaviside._pieces import SAME, Pieces, merge_edges
 
 @value
 class StepHeaviside(Heaviside):
-    """The step itself (Eq. 1): 1 where p >= threshold, else 0. For metrics; its slope is 0, so no loss accepts it.
+    """The step itself (Eq. 1): 1 if p >= threshold, else 0. For metrics; its slope is 0, so losses refuse it.
 
     Its thresholds may also be 0 (everything is positive), 1 (only p = 1 is) and inf (nothing is).
 
@@ -33,6 +33,6 @@ class StepHeaviside(Heaviside):
         """The thresholds themselves; between two neighbours every step is constant."""
         edges = merge_edges([0.0, *(threshold for threshold in thresholds if threshold <= 1), 1.0])
         if 1.0 in thresholds:
-            edges = np.append(edges, 2.0)  # p = 1 is an interval of its own
+            edges = np.append(edges, 2.0)  # p = 1 is a separate interval
         value = ((1 + SAME) * edges[:-1] >= np.asarray(thresholds)[:, None]).astype("float64")
         return Pieces(edges, value, value, 0 * value, np.zeros((len(value), len(edges))))

@@ -36,7 +36,7 @@ class TabulatedHeaviside(Heaviside):
         [Tsoi et al., 2022](https://arxiv.org/abs/2009.01367), supplement, "Computational Efficiency"
     """
 
-    base: Any = "linear"  # a Heaviside once it is made
+    base: Any = "linear"  # always a Heaviside after `__post_init__`
     decimals: int = 2
 
     def __post_init__(self) -> None:
@@ -45,7 +45,7 @@ class TabulatedHeaviside(Heaviside):
 
     @property
     def differentiable(self) -> bool:  # type: ignore[override]  # the base decides
-        """Whether the base is."""
+        """Whether the base is differentiable."""
         return self.base.differentiable
 
     def call(self, p: Tensor, threshold: Tensor) -> Tensor:
@@ -53,17 +53,17 @@ class TabulatedHeaviside(Heaviside):
         bins = 10**self.decimals
         table = np.arange(bins + 1) / bins
         edges, exact = like(table, p), ops.convert_to_tensor(table, "float64")
-        # The product is rounded; what counts is on which side of the nearest decimal p itself lies.
+        # The product is rounded; what counts is on which side of the nearest decimal p itself is.
         nearest = ops.cast(p * bins + 0.5, "int32")
         here = nearest - ops.cast(p < ops.take(edges, nearest), "int32")
-        start = ops.minimum(here, bins - 1)  # p = 1 is a bin of its own; its chord is the last one
+        start = ops.minimum(here, bins - 1)  # p = 1 is a separate bin with the last chord
         value, low, high = (self.base(ops.take(exact, at), threshold) for at in (here, start, start + 1))
         chord = ops.stop_gradient(like((high - low) * bins, p))
         return ops.stop_gradient(like(value, p)) + chord * (p - ops.stop_gradient(p))
 
     def pieces(self, thresholds: Sequence[float]) -> Pieces | None:
         """The table: one interval for each truncated p, the last one for p = 1 alone."""
-        if not is_value(self.base):  # a table would not see its variables change
+        if not is_value(self.base):  # a table would miss changes of its variables
             return None
         bins = 10**self.decimals
         edges = np.arange(bins + 2) / bins

@@ -1,7 +1,7 @@
 """Losses: 1 - score of the soft confusion matrix of the batch, over all replicas.
 
-Any score in `keras_softsets.scores`, or a function of your own, becomes a loss through `SoftSetLoss`; the common ones
-have a class. Weights, `class_weight` and masks enter the cells, never the finished loss.
+`SoftSetLoss` turns any score in `keras_softsets.scores`, or your own function, into a loss; the common scores have a
+named class. Weights, `class_weight` and masks enter the cells, never the finished loss.
 """
 
 from keras_softsets.evaluation import PAPER_THRESHOLDS as PAPER_THRESHOLDS

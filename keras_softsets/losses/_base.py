@@ -1,4 +1,4 @@
-"""The loss of any score, and the base of those that have a name."""
+"""The loss of any score, and the base of the named losses."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ register = registered("keras_softsets", module="keras_softsets.losses")
 class SoftSetLoss(Shown, keras.losses.Loss):
     """Loss 1 - score for any score of the confusion matrix.
 
-    Formula: `loss = 1 - score(TP, FP, FN, TN)`, with the cells summed over the whole (global) batch. Not differentiable
-    in labels and weights.
+    Formula: `loss = 1 - score(TP, FP, FN, TN)`, with the cells summed over the whole (global) batch. It has no
+    gradient with respect to labels and weights.
 
     Args:
         score: A name such as `"f1"`, a score such as `scores.f_beta(beta=2)`, or a function of a `ConfusionMatrix`.
@@ -37,20 +37,20 @@ class SoftSetLoss(Shown, keras.losses.Loss):
             `None`: 0.5; the argmax for scores of the c x c matrix; for areas under a curve 0.1, 0.2, ..., 0.9.
         heaviside: `"linear"`, `"sigmoid"` or a `Heaviside`. Defaults to `"linear"`.
         average: How the values of several classes become one: `"macro"` (mean), `"micro"` (cells summed over classes),
-            `"weighted"` (by positives), a sequence of the classes' importances, or `None` (left to
-            `reduction`). Defaults to `"macro"`.
+            `"weighted"` (by positives), a sequence of the classes' importances, or `None` (left to `reduction`).
+            Defaults to `"macro"`.
         from_logits: Whether predictions are logits, of a sigmoid or, where the largest class wins, of a softmax.
             Defaults to `False`.
-        zero_division: Value of a score that is 0 / 0: `0.0`, `1.0`, or `"ignore"` to leave it out of the average (a
-            class that is absent, say). Defaults to `0.0`.
-        per_sample: Whether every sample (image, sequence) is a set of its own, over which the score is averaged.
+        zero_division: Value of a score that is 0 / 0: `0.0`, `1.0`, or `"ignore"` to leave it out of the average (for
+            a class that is absent). Defaults to `0.0`.
+        per_sample: Whether each sample (image, sequence) is scored as a separate set and the scores are averaged.
             Defaults to `False`.
         ignore_class: Class id that does not count, such as 255 in masks. Defaults to `None`.
-        reduction: What becomes of the classes' losses if `average=None`: their mean, their `"sum"`, or with `None` all
-            of them. Without effect otherwise, because the loss of a set is one number. Defaults to
+        reduction: How the classes' losses are reduced if `average=None`: to their mean, to their `"sum"`, or not at all
+            with `None`. It has no effect otherwise, because a set loss is one number. Defaults to
             `"sum_over_batch_size"`.
-        name: Name of the loss. Defaults to `None`, the name of the score after `soft_`.
-        dtype: Type of the result; the computation is in float32 whatever the model's. Defaults to `None`, floatx.
+        name: Name of the loss. Defaults to `None`: `soft_` and the name of the score.
+        dtype: Type of the result; the computation is in float32 for any dtype of the model. Defaults to `None`, floatx.
         **score_args: Parameters of the score, such as `beta=2`.
 
     Examples:
@@ -87,25 +87,25 @@ class SoftSetLoss(Shown, keras.losses.Loss):
     def __call__(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Computes the loss of the global batch, divided by the number of replicas.
 
-        Keras (3.15.1) multiplies the finished loss by weights and masks, which for the loss of a set changes its scale
-        and leaves the cells as they were; so this replaces it.
+        This replaces Keras's method (3.15.1), which multiplies the finished loss by weights and masks: for a set loss
+        that would only change its scale and leave the cells unchanged.
         """
         with keras.name_scope(self.name):
             totals = self.global_totals(y_true, y_pred, sample_weight)
             return ops.cast(self.of_totals(totals) / _replicas.count(), self.dtype)
 
     def global_totals(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """The cells of the batch over all replicas: what the score is computed from."""
+        """The cells of the batch over all replicas, from which the score is computed."""
         totals = self.evaluation.totals(y_true, y_pred, sample_weight, gather=_of_all_replicas)
         return _replicas.sum_over(ops.cast(totals, "float32"))
 
     def of_totals(self, totals: Tensor) -> Tensor:
-        """The loss of cells, wherever they have been summed."""
+        """The loss of cells, wherever they were summed."""
         (value,) = self.evaluation.values(totals)
         return self.of_value(value)
 
     def of_value(self, value: Tensor) -> Tensor:
-        """The loss of a value of the score."""
+        """The loss that belongs to a value of the score."""
         return self._reduced(1 - value)
 
     @property
@@ -128,7 +128,7 @@ class SoftSetLoss(Shown, keras.losses.Loss):
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor, from which Keras rebuilds the loss."""
         ours = {**self.evaluation.score_config(), **self.evaluation.config()}
-        return {**ours, **super().get_config(), "dtype": self.dtype}  # Keras (3.15.1) forgets dtype
+        return {**ours, **super().get_config(), "dtype": self.dtype}  # Keras (3.15.1) omits dtype
 
 
 def _of_all_replicas(samples: Samples) -> Samples:
@@ -140,7 +140,7 @@ def _of_all_replicas(samples: Samples) -> Samples:
 
 
 class NamedLoss(NamedScore, SoftSetLoss):
-    """A `SoftSetLoss` whose score is given by its class; takes the same arguments otherwise."""
+    """A `SoftSetLoss` whose class determines the score; otherwise takes the same arguments."""
 
     def __init__(self, **options: Unpack[LossOptions]) -> None:
         super().__init__(self.score_name, **options)

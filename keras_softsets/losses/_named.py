@@ -1,4 +1,4 @@
-"""The losses that have a name: each is the loss of one score."""
+"""The named losses: each is the loss of one score."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SoftF1(NamedLoss):
 
 @register
 class SoftAccuracy(NamedLoss):
-    """Loss 1 - accuracy. See `scores.accuracy`, and there why not to use it on imbalanced data.
+    """Loss 1 - accuracy. See `scores.accuracy`, which says why not to use it on imbalanced data.
 
     Examples:
         >>> round(float(SoftAccuracy()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
@@ -70,7 +70,7 @@ class SoftBalancedAccuracy(NamedLoss):
 
 @register
 class SoftPrecision(NamedLoss):
-    """Loss 1 - precision. See `scores.precision`; alone it asks for few, sure positives.
+    """Loss 1 - precision. See `scores.precision`; used alone, it favours a few sure positives.
 
     Examples:
         >>> round(float(SoftPrecision()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
@@ -82,7 +82,7 @@ class SoftPrecision(NamedLoss):
 
 @register
 class SoftRecall(NamedLoss):
-    """Loss 1 - recall. See `scores.recall`; alone it calls everything positive, so combine it.
+    """Loss 1 - recall. See `scores.recall`; used alone, it makes everything positive, so combine it.
 
     Examples:
         >>> round(float(SoftRecall()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
@@ -94,7 +94,7 @@ class SoftRecall(NamedLoss):
 
 @register
 class SoftSpecificity(NamedLoss):
-    """Loss 1 - specificity. See `scores.specificity`; alone it calls nothing positive, so combine it.
+    """Loss 1 - specificity. See `scores.specificity`; used alone, it makes nothing positive, so combine it.
 
     Examples:
         >>> round(float(SoftSpecificity()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
@@ -165,7 +165,7 @@ class SoftAUROC(NamedLoss):
     """Loss 1 - area under the ROC curve over `threshold`. See `scores.roc_auc`.
 
     Args:
-        threshold: Thresholds of the curve; the corners are always added. Defaults to `None`: 0.1, 0.2,
+        threshold: Thresholds of the curve; the end points are always added. Defaults to `None`: 0.1, 0.2,
             ..., 0.9.
         max_fpr: False positive rate up to which the area counts, in (0, 1]; standardised as in scikit-learn. Defaults
             to `None`: all of it.
@@ -196,7 +196,7 @@ class SoftAUPRC(NamedLoss):
     Args:
         threshold: Thresholds of the curve; the end points are always added. Defaults to `None`: 0.1,
             0.2, ..., 0.9.
-        min_recall: Recall from which on the area counts, in [0, 1): the mean precision over those. Defaults to `None`:
+        min_recall: Recall from which the area counts, in [0, 1): the mean precision from there up. Defaults to `None`:
             all of it.
         **options: Those of `SoftSetLoss`.
 
@@ -222,7 +222,7 @@ class SoftAUPRC(NamedLoss):
 class SoftKappa(NamedLoss):
     """Loss 1 - Cohen's kappa of the soft c x c matrix, from 0 to about 2. See `scores.kappa`.
 
-    For ordinal classes (grades, stages, stars): deciding 5 for 1 costs sixteen times as much as 2 for 1.
+    For ordinal classes (grades, stages, stars): deciding 5 instead of 1 costs sixteen times as much as 2 instead of 1.
 
     Args:
         weights: Price of a wrong class: `"quadratic"` and `"linear"` in the distance between classes, or `None` for 1.

@@ -11,21 +11,22 @@ from keras_softsets.losses._base import SoftSetLoss, register
 
 
 class OperatingPointLoss(AtRateArguments, SoftSetLoss):
-    """A `SoftSetLoss` at a rate, which is its first argument; takes the same arguments otherwise, but `threshold`."""
+    """A `SoftSetLoss` at a rate, its first argument; otherwise takes the same arguments, except `threshold`."""
 
 
 @register
 class SoftPrecisionAtRecall(OperatingPointLoss):
     """Loss 1 - precision where that share of the positives is found: as few false alarms as possible.
 
-    The threshold is the true one of the global batch, with its weights, and the gradient knows that it moves with the
-    predictions: raising the positives at the threshold raises the threshold. See `operating_points`. A batch needs
-    enough positives for its threshold to mean anything: at recall 0.95, twenty or more.
+    The threshold is the true one of the global batch, with its weights, and the gradient takes into account that it
+    moves with the predictions: raising the positives at the threshold raises the threshold. See "Operating points" in
+    the documentation. A batch needs enough positives for its threshold to mean something: at recall 0.95, twenty or
+    more.
 
     Args:
         recall: The recall, greater than 0 and at most 1, or a sequence over which precision is averaged: with 0.95,
             0.96, ..., 1 the area under that part of the precision-recall curve.
-        **options: Those of `SoftSetLoss` but `threshold`.
+        **options: Those of `SoftSetLoss` except `threshold`.
 
     Examples:
         >>> round(float(SoftPrecisionAtRecall(0.9)([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.9])), 4)
@@ -43,14 +44,14 @@ class SoftPrecisionAtRecall(OperatingPointLoss):
 
 @register
 class SoftRecallAtPrecision(OperatingPointLoss):
-    """Loss 1 - recall where that share of what is called positive is positive: find as many as possible.
+    """Loss 1 - recall where that share of the predicted positives is positive: find as many as possible.
 
-    The threshold is the lowest of the global batch with that precision. If there is none, the loss is 1 plus what is
-    missing where precision is best, until the rate is reached. Finding it means sorting the batch.
+    The threshold is the lowest one of the global batch with that precision; finding it means sorting the batch. If no
+    threshold has it, the loss is 1 plus what is missing where precision is best, until the rate is reached.
 
     Args:
         precision: The precision, greater than 0 and at most 1, or a sequence over which recall is averaged.
-        **options: Those of `SoftSetLoss` but `threshold`.
+        **options: Those of `SoftSetLoss` except `threshold`.
 
     Examples:
         >>> round(float(SoftRecallAtPrecision(0.6)([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.9])), 4)
@@ -73,9 +74,9 @@ class SoftSensitivityAtSpecificity(OperatingPointLoss):
     """Loss 1 - recall where that share of the negatives is left alone: `0.99` is 1 % false positives.
 
     Args:
-        specificity: The specificity, greater than 0 and at most 1, or a sequence over which recall is averaged: that
-            is a part of the area under the ROC curve.
-        **options: Those of `SoftSetLoss` but `threshold`.
+        specificity: The specificity, greater than 0 and at most 1, or a sequence over which recall is averaged, which
+            gives a part of the area under the ROC curve.
+        **options: Those of `SoftSetLoss` except `threshold`.
 
     Examples:
         >>> round(float(SoftSensitivityAtSpecificity(0.9)([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.9])), 4)
@@ -102,7 +103,7 @@ class SoftSpecificityAtSensitivity(OperatingPointLoss):
 
     Args:
         sensitivity: The recall, greater than 0 and at most 1, or a sequence over which specificity is averaged.
-        **options: Those of `SoftSetLoss` but `threshold`.
+        **options: Those of `SoftSetLoss` except `threshold`.
 
     Examples:
         >>> round(float(SoftSpecificityAtSensitivity(0.9)([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.9])), 4)

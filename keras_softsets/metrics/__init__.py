@@ -1,7 +1,7 @@
 """Metrics: the same scores on cells that are accumulated over batches and replicas, so an epoch's value is exact.
 
-The default, `heaviside="step"`, is the usual metric; `heaviside="linear"` gives the soft score that a loss optimises,
-over the whole epoch instead of as a mean of batches.
+The default, `heaviside="step"`, gives the usual metric; `heaviside="linear"` gives the soft score that a loss
+optimises, over the whole epoch instead of as a mean over batches.
 """
 
 from keras_softsets.evaluation import CURVE_THRESHOLDS as CURVE_THRESHOLDS

@@ -17,7 +17,7 @@ from keras_softsets.metrics._first_samples import FirstSamples
 
 
 class CellsMetric(Shown, keras.metrics.Metric):
-    """Adds up cells over batches and replicas; subclasses say what `result` makes of them.
+    """Adds up cells over batches and replicas; subclasses compute `result` from them.
 
     Totals are kept in float64, so counts stay exact past 2^24 samples.
     """
@@ -25,12 +25,12 @@ class CellsMetric(Shown, keras.metrics.Metric):
     def __init__(self, evaluation: Evaluation, *, name: str, dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
         self.evaluation = evaluation
-        self._direction = "up"  # what Keras's callbacks look for with mode="auto" (3.15.1)
+        self._direction = "up"  # read by Keras's callbacks with mode="auto" (3.15.1)
         self._totals: Any = None
         self._first: FirstSamples | None = None  # at an operating point
 
     def update_state(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> None:
-        """Adds a batch to the cells; arguments as in `confusion_matrix`."""
+        """Adds a batch to the cells; takes the same arguments as `confusion_matrix`."""
         data = self.evaluation.data(y_true, y_pred, sample_weight)
         totals = self.evaluation.totals_of(data, **({"additive": True} if self._at_rate() else {}))
         self._build(tuple(totals.shape))
@@ -39,7 +39,7 @@ class CellsMetric(Shown, keras.metrics.Metric):
             self._first.add(data)
 
     def merge_state(self, metrics: Iterable[CellsMetric]) -> None:
-        """Adds what other metrics of the same kind have seen, for example on other shards of the data."""
+        """Adds the cells of other metrics of the same kind, for example from other shards of the data."""
         for metric in metrics:
             if not self.evaluation.adds_up_with(metric.evaluation):
                 raise ValueError(
@@ -54,7 +54,7 @@ class CellsMetric(Shown, keras.metrics.Metric):
                 self._first.merge(metric._first)
 
     def _values(self) -> list[Tensor]:
-        """The scores of everything since the last reset, which must not be nothing."""
+        """The scores of everything since the last reset; there must have been a batch."""
         totals, first = ops.convert_to_tensor(self._totals), self._first
         if first is None:
             return self.evaluation.values(totals)

@@ -23,15 +23,15 @@ class Confusion(CellsMetric):
     """The cells themselves, as a dict with the keys `tp`, `fp`, `fn` and `tn`.
 
     Args:
-        threshold: As in `SoftSetMetric`; at an operating point the cells are those where the rate is just met, as in
+        threshold: As in `SoftSetMetric`; at an operating point, the cells are taken where the rate is just met, as in
             `confusion_matrix`. Defaults to `0.5`.
         heaviside: As in `SoftSetMetric`. Defaults to `"step"`.
-        average: `"micro"` sums the cells over classes, `"macro"` and `"weighted"` average them, and each averages over
-            thresholds; `None` gives all of them, of shape (thresholds, classes). Defaults to `"micro"`.
+        average: `"micro"` sums the cells over classes, `"macro"` and `"weighted"` average them, and all three average
+            over thresholds; `None` gives all cells, of shape (thresholds, classes). Defaults to `"micro"`.
         from_logits: As in `SoftSetMetric`. Defaults to `False`.
         ignore_class: As in `SoftSetMetric`. Defaults to `None`.
-        name: Name of the metric. Any other than the default goes before the keys, `low_tp` for `name="low"`, so that
-            several of them can be in one model: Keras logs the keys alone. Defaults to `"confusion"`.
+        name: Name of the metric. Any name other than the default is put before the keys, `low_tp` for `name="low"`, so
+            that one model can have several: Keras logs the keys alone. Defaults to `"confusion"`.
         dtype: Type of the cells. Defaults to `None`, floatx.
 
     Examples:

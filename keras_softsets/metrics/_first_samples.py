@@ -1,4 +1,4 @@
-"""The first samples of a metric, as they are: of that many, operating points are exact."""
+"""The first samples of a metric, kept as they are: on these, operating points are exact."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from keras_softsets import _replicas
 from keras_softsets._backend import Tensor
 from keras_softsets._samples import Samples
 
-SIZE = 2**14  # samples on each replica; from there on, a bin of probabilities matters less than 1e-4
+SIZE = 2**14  # samples on each replica; beyond that, one bin of probabilities matters less than 1e-4
 
 
 class FirstSamples:
     """Labels, probabilities and weights of the first samples, in variables of a metric.
 
-    Every replica has rows of its own, so that the sum over replicas, which reading a variable gives, holds all of them.
+    Every replica has separate rows: reading a variable returns the sum over replicas, which then holds all of them.
 
     Args:
         metric: The metric, which resets the variables with its own.
@@ -34,7 +34,7 @@ class FirstSamples:
         )
 
     def add(self, samples: Samples) -> None:
-        """Keeps samples, (n, classes), as far as there is room."""
+        """Keeps samples, (n, classes), as long as there is room."""
         counted = samples.counted()
         p = ops.clip(counted.probability, 0.0, 1.0)
         weight = ops.ones_like(p) if counted.weight is None else ops.broadcast_to(counted.weight, ops.shape(p))
@@ -42,7 +42,7 @@ class FirstSamples:
         self._put(rows, ops.cast(ops.shape(rows)[0], "float64"))
 
     def merge(self, other: FirstSamples) -> None:
-        """Keeps what another metric has kept."""
+        """Keeps the samples that another metric has kept."""
         rows, counts = ops.convert_to_tensor(other._rows), ops.convert_to_tensor(other._counts)
         for replica in range(rows.shape[0]):
             kept = ops.cast(ops.minimum(counts[replica], SIZE), "int32")
@@ -53,7 +53,7 @@ class FirstSamples:
         return ops.all(ops.convert_to_tensor(self._counts) <= SIZE)
 
     def samples(self) -> Samples:
-        """Returns them; places that are still free have the weight 0."""
+        """Returns the samples; free places have weight 0."""
         rows = ops.convert_to_tensor(self._rows)
         rows = ops.reshape(rows, (-1, 3, rows.shape[-1]))
         return Samples(rows[:, 0], rows[:, 1], rows[:, 2])

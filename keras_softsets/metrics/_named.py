@@ -1,4 +1,4 @@
-"""The metrics that have a name: each is the metric of one score."""
+"""The named metrics: each is the metric of one score."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ class AUPRC(NamedMetric):
     Args:
         threshold: Thresholds of the curve; the end points are always added. Defaults to `None`: 0.01,
             0.02, ..., 0.99 and nine more towards each end.
-        min_recall: Recall from which on the area counts, in [0, 1): the mean precision over those. Defaults to `None`:
+        min_recall: Recall from which the area counts, in [0, 1): the mean precision from there up. Defaults to `None`:
             all of it.
         **options: Those of `SoftSetMetric`.
 

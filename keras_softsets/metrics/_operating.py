@@ -11,20 +11,20 @@ from keras_softsets.metrics._score import SoftSetMetric, register
 
 
 class OperatingPointMetric(AtRateArguments, SoftSetMetric):
-    """A `SoftSetMetric` at a rate, which is its first argument; takes the same arguments otherwise, but `threshold`."""
+    """A `SoftSetMetric` at a rate, its first argument; otherwise takes the same arguments, except `threshold`."""
 
 
 @register
 class PrecisionAtRecall(OperatingPointMetric):
     """The best precision among all thresholds that find that share of the positives; 0 if none does.
 
-    As `keras.metrics.PrecisionAtRecall`, but with thresholds as fine as the probabilities need them, of any size: exact
-    for the first 16,384 samples, and within 1e-4 beyond unless much of the data lies within 1e-5 of the threshold.
-    `threshold()` tells where it was: the value is exactly the one that this threshold reaches.
+    Like `keras.metrics.PrecisionAtRecall`, but with thresholds fine enough for probabilities of any size: exact for the
+    first 16,384 samples, and beyond that within 1e-4 unless much of the data is within 1e-5 of the threshold.
+    `threshold()` returns the threshold, which reaches exactly the metric's value.
 
     Args:
         recall: The recall, greater than 0 and at most 1, or a sequence over which precision is averaged.
-        **options: Those of `SoftSetMetric` but `threshold`.
+        **options: Those of `SoftSetMetric` except `threshold`.
 
     Examples:
         >>> metric = PrecisionAtRecall(0.9)
@@ -46,7 +46,7 @@ class RecallAtPrecision(OperatingPointMetric):
 
     Args:
         precision: The precision, greater than 0 and at most 1, or a sequence over which recall is averaged.
-        **options: Those of `SoftSetMetric` but `threshold`.
+        **options: Those of `SoftSetMetric` except `threshold`.
 
     Examples:
         >>> round(float(RecallAtPrecision(0.6)([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
@@ -66,7 +66,7 @@ class SensitivityAtSpecificity(OperatingPointMetric):
     Args:
         specificity: The specificity, greater than 0 and at most 1, or a sequence over which recall is averaged; `0.99`
             is 1 % false positives.
-        **options: Those of `SoftSetMetric` but `threshold`.
+        **options: Those of `SoftSetMetric` except `threshold`.
 
     Examples:
         >>> round(float(SensitivityAtSpecificity(0.9)([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
@@ -90,7 +90,7 @@ class SpecificityAtSensitivity(OperatingPointMetric):
 
     Args:
         sensitivity: The recall, greater than 0 and at most 1, or a sequence over which specificity is averaged.
-        **options: Those of `SoftSetMetric` but `threshold`.
+        **options: Those of `SoftSetMetric` except `threshold`.
 
     Examples:
         >>> round(float(SpecificityAtSensitivity(0.9)([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)

@@ -1,4 +1,4 @@
-"""The metric of any score, and the base of those that have a name."""
+"""The metric of any score, and the base of the named metrics."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class SoftSetMetric(CellsMetric):
             class. Defaults to `"macro"`.
         from_logits: Whether predictions are logits, of a sigmoid or, where the largest class wins, of a softmax.
             Defaults to `False`.
-        zero_division: Value of a score that is 0 / 0: `0.0`, `1.0`, or `"ignore"` to leave it out of the average (a
-            class that is absent, say). Defaults to `0.0`.
-        per_sample: Whether every sample (image, sequence) is a set of its own, over which the score is averaged.
+        zero_division: Value of a score that is 0 / 0: `0.0`, `1.0`, or `"ignore"` to leave it out of the average (for
+            a class that is absent). Defaults to `0.0`.
+        per_sample: Whether each sample (image, sequence) is scored as a separate set and the scores are averaged.
             Defaults to `False`.
         ignore_class: Class id that does not count, such as 255 in masks. Defaults to `None`.
         name: Name of the metric. Defaults to `None`, the name of the score.
@@ -73,10 +73,10 @@ class SoftSetMetric(CellsMetric):
         return ops.cast(value, self.dtype)
 
     def threshold(self) -> float | PerClass | tuple[float | PerClass, ...]:
-        """Returns the threshold of an operating point, which `export_classifier` takes: it reaches exactly the result.
+        """Returns the threshold of an operating point: it reaches exactly the result, and `export_classifier` takes it.
 
-        It is a float, or a `PerClass` for several classes; for several rates, a tuple of them. It is `inf`, with which
-        nothing is positive, where no threshold meets the rate.
+        It is a float, or a `PerClass` for several classes; for several rates, a tuple of these. If no threshold meets
+        the rate, it is `inf`, with which nothing is positive.
         """
         decision, score = self.evaluation.decision, self.evaluation.scores[0]
         if not isinstance(decision, AtRate) or self._totals is None:
@@ -97,7 +97,7 @@ class SoftSetMetric(CellsMetric):
 
 
 class NamedMetric(NamedScore, SoftSetMetric):
-    """A `SoftSetMetric` whose score is given by its class; takes the same arguments otherwise."""
+    """A `SoftSetMetric` whose class determines the score; otherwise takes the same arguments."""
 
     def __init__(self, **options: Unpack[Options]) -> None:
         super().__init__(self.score_name, **options)

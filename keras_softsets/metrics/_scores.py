@@ -1,4 +1,4 @@
-"""Several scores of one set of cells, computed once."""
+"""Several scores of the same cells, which are summed once."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class Scores(CellsMetric):
 
     Args:
         scores: Names, scores such as `scores.f_beta(beta=2)` or functions of a `ConfusionMatrix`; or a mapping from
-            keys of your own to them. The default keys are the scores' names, followed by the values of their
-            parameters where a name occurs twice.
-        threshold: As in `SoftSetMetric`. Defaults to `None`: 0.5. Areas under a curve need thresholds of their own,
-            and do not mix with other scores unless it is given.
+            your own keys to these. The default keys are the scores' names, followed by the values of their parameters
+            if a name occurs twice.
+        threshold: As in `SoftSetMetric`. Defaults to `None`: 0.5. Areas under a curve have other default thresholds,
+            so it must be given if they are mixed with other scores.
         heaviside: As in `SoftSetMetric`. Defaults to `"step"`.
         average: As in `SoftSetMetric`. Defaults to `"macro"`.
         from_logits: As in `SoftSetMetric`. Defaults to `False`.
         zero_division: As in `SoftSetMetric`. Defaults to `0.0`.
         per_sample: As in `SoftSetMetric`. Defaults to `False`.
         ignore_class: As in `SoftSetMetric`. Defaults to `None`.
-        name: Name of the metric. Any other than the default goes before the keys, `low_f1` for `name="low"`, so that
-            several of them can be in one model. Defaults to `"scores"`.
+        name: Name of the metric. Any name other than the default is put before the keys, `low_f1` for `name="low"`, so
+            that one model can have several. Defaults to `"scores"`.
         dtype: Type of the results. Defaults to `None`, floatx.
 
     Examples:
@@ -56,7 +56,7 @@ class Scores(CellsMetric):
         curves = {score.curve for score in evaluation.scores}
         if len(curves) == 2 and options.get("threshold") is None:
             raise ValueError(
-                "`threshold` must be given where areas under a curve and scores of one threshold are mixed, or use two "
+                "`threshold` must be given if areas under a curve and scores of one threshold are mixed, or use two "
                 f"metrics. Received: scores={list(evaluation.scores)}"
             )
         super().__init__(evaluation, name=name, dtype=dtype)

@@ -1,6 +1,6 @@
 """Figures: approximations, scores against thresholds, curves, matrices and training; matplotlib is imported inside.
 
-Each function returns a matplotlib figure and shows or saves nothing itself. Colours are those of Okabe and Ito, which
+Each function returns a matplotlib figure, and neither shows nor saves it. Colours are those of Okabe and Ito, which
 colour-blind readers can tell apart; line styles repeat the distinction for printers.
 """
 

@@ -47,7 +47,7 @@ def score_against_threshold(
     named = predictions if isinstance(predictions, Mapping) else {"model": predictions}
     function = scores.get(score, **score_args)
     if function.curve:
-        raise ValueError(f"`score` must be one of a single threshold. Received: score={function!r}")
+        raise ValueError(f"`score` must be a score of one threshold. Received: score={function!r}")
     rows = 2 if histogram else 1
     figure, axes = new_figure(rows, 1, width=6.4, height=4.8 / rows if rows > 1 else 3.6, sharex=True)
     for number, (name, p) in enumerate(named.items()):

@@ -10,7 +10,7 @@ from keras import ops
 from keras_softsets._backend import Tensor
 from keras_softsets.confusion import ConfusionMatrix, confusion_matrix
 
-Figure = Any  # matplotlib is optional, also for type checkers
+Figure = Any  # matplotlib is optional, even for type checkers
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 STYLES = ("-", "--", "-.", ":")
 
@@ -19,7 +19,7 @@ def cells_of(y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None, **opt
     cells = confusion_matrix(y_true, y_pred, sample_weight, **options)
     if cells.tp.shape[1] != 1:
         raise ValueError(
-            "`y_true` must be of one class, (n,) or (n, 1); draw one picture for each class. "
+            "`y_true` must be of one class, (n,) or (n, 1); draw one figure for each class. "
             f"Received: {cells.tp.shape[1]} classes"
         )
     return cells
@@ -29,7 +29,7 @@ def new_figure(rows: int, columns: int, *, width: float, height: float, **option
     try:
         from matplotlib.figure import Figure as NewFigure  # no pyplot: nothing global, nothing to close
     except ImportError as error:
-        raise ImportError("Pictures need matplotlib: pip install 'keras-softsets[plots]'") from error
+        raise ImportError("Figures need matplotlib: pip install 'keras-softsets[plots]'") from error
     figure = NewFigure(figsize=(width * columns, height * rows), layout="constrained", dpi=120)
     axes = figure.subplots(rows, columns, squeeze=False, **options)
     for axis in axes.flat:

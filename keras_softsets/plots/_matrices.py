@@ -1,4 +1,4 @@
-"""Confusion matrices: the soft one beside the hard one, and that of several classes."""
+"""Confusion matrices: the soft one beside the hard one, and the matrix of several classes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def confusion(
     Args:
         y_true: Labels, `(n,)` or `(n, 1)`.
         y_pred: Probabilities.
-        threshold: Where a probability turns positive. Defaults to `0.5`.
+        threshold: The probability from which a sample is positive. Defaults to `0.5`.
         heaviside: The approximation of the soft matrix. Defaults to `"linear"`.
         sample_weight: Weights of the samples. Defaults to `None`.
 
@@ -71,7 +71,7 @@ def confusion_heatmap(
     from_logits: bool = False,
     ignore_class: int | None = None,
 ) -> Figure:
-    """Draws the c x c matrix of several classes: weights, and shares of each true class, by which cells are coloured.
+    """Draws the c x c matrix of several classes: weights, and shares of each true class as colours.
 
     Args:
         y_true: Class ids, or one-hot labels of the shape of `y_pred`.
@@ -94,7 +94,7 @@ def confusion_heatmap(
     counts = as_array(metric(y_true, y_pred, sample_weight))
     classes = len(counts)
     if names is not None and len(names) != classes:
-        raise ValueError(f"`names` must be one for each of the {classes} classes. Received: {len(names)} names")
+        raise ValueError(f"`names` must have one name for each of the {classes} classes. Received: {len(names)} names")
     figure, axes = new_figure(1, 1, width=max(4.2, 2 + 0.55 * classes), height=max(3.6, 1.4 + 0.55 * classes))
     _draw_matrix(axes[0, 0], counts, [str(name) for name in (names or range(classes))])
     return figure

@@ -1,4 +1,4 @@
-"""What `fit` returned."""
+"""The history of a training."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from keras_softsets.plots._figures import Figure, line_style, new_figure
 
 
 def training(history: Any, names: Sequence[str] | None = None) -> Figure:
-    """Draws what `fit` returned: each quantity in a panel, training and validation in one.
+    """Draws the history that `fit` returned: one panel for each quantity, with training and validation together.
 
     Args:
         history: A `keras.callbacks.History`, or its dict.
-        names: The quantities, without `val_`. Defaults to `None`, all that are single numbers.
+        names: The quantities, without `val_`. Defaults to `None`: all that are single numbers.
 
     Examples:
         >>> figure = training({"loss": [0.5, 0.3], "val_loss": [0.6, 0.4], "f1": [0.2, 0.7]})

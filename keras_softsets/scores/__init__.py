@@ -1,9 +1,10 @@
 """Scores of a confusion matrix: one small function each, from cells to a value, higher is better.
 
-A score of one threshold maps cells of shape (thresholds, classes) to values of the same shape; a curve score reads
-the whole threshold axis and gives one value for each class. Loss (1 - score), metric, threshold tuner, docs table and
-property tests all follow from the registry. Scores of the c x c matrix say `@score(of="classes")`. 0 / 0 is 0, with a
-zero gradient; use `ratio` for divisions and `square_root` for roots.
+A score of one threshold maps cells of shape (thresholds, classes) to values of the same shape; a curve score reads the
+whole threshold axis and gives one value for each class. Scores of the c x c matrix are declared with
+`@score(of="classes")`. The loss (1 - score), the metric, the threshold tuner, the table in the documentation and the
+property tests all follow from the registry. 0 / 0 is 0, with a zero gradient: use `ratio` for divisions and
+`square_root` for roots.
 
 Examples:
     >>> @score

@@ -28,7 +28,7 @@ def check_average(average: Any) -> Average:
     importances = tuple(check_number("average", importance, 0.0) for importance in as_floats(average))
     if not sum(importances) > 0:
         raise ValueError(
-            "`average` must be a word or a sequence of the classes' importances, one of them greater than 0. "
+            "`average` must be a word or a sequence of the classes' importances, at least one of them greater than 0. "
             f"Received: average={average}"
         )
     return importances
@@ -53,7 +53,7 @@ def averaged(
         average: `"macro"` is the mean over classes, `"micro"` scores the cells summed over classes, `"weighted"`
             weights classes by their positives, a sequence by their importance, and `None` gives one value for each
             class.
-        zero_division: Value of a score that is 0 / 0, or `"ignore"`, which leaves it out of the average. If nothing is
+        zero_division: Value of a score that is 0 / 0, or `"ignore"` to leave it out of the average. If nothing is
             left, the value is 0.
     """
     average = check_average(average)
@@ -69,13 +69,13 @@ def averaged_sets(
     """Scores each of several sets, from cells of shape (thresholds, sets, classes).
 
     Returns:
-        The values of the sets, (sets,) or, for `average=None`, (sets, classes), and in the same shape whether each has
-        a meaning, as 0 and 1.
+        The values of the sets, (sets,) or, for `average=None`, (sets, classes), and in the same shape whether each is
+        defined, as 0 and 1.
     """
     if average == "micro":
         cells = cells.map(lambda cell: ops.sum(cell, 2, keepdims=True))
     thresholds, *sets = ops.shape(cells.tp)
-    flat = cells.map(lambda cell: ops.reshape(cell, (thresholds, sets[0] * sets[1])))  # scores know two axes
+    flat = cells.map(lambda cell: ops.reshape(cell, (thresholds, sets[0] * sets[1])))  # scores take two axes
     values, defined = (None if x is None else ops.reshape(x, sets) for x in _scored(score, flat, zero_division))
     if average is not None:
         values, defined = _mean(values, [defined, _importance(cells, average)], axis=1)
@@ -83,7 +83,7 @@ def averaged_sets(
 
 
 def _scored(score: Score, cells: ConfusionMatrix, zero_division: ZeroDivision) -> tuple[Tensor, Tensor | None]:
-    """The score of each class, averaged over thresholds, and where it has a meaning; None if that is everywhere."""
+    """The score of each class, averaged over thresholds, and where it is defined; None means everywhere."""
     ignore = zero_division == "ignore"
     with zero_division_as(0.0 if ignore else float(zero_division)):
         values = score(cells)
@@ -97,7 +97,7 @@ def _scored(score: Score, cells: ConfusionMatrix, zero_division: ZeroDivision) -
 
 
 def of_matrix(score: Score, matrix: MulticlassMatrix, zero_division: ZeroDivision) -> tuple[Tensor, Tensor]:
-    """Scores a c x c matrix; returns the value, and whether it has a meaning, as 0 or 1."""
+    """Scores a c x c matrix; returns the value, and whether it is defined, as 0 or 1."""
     with zero_division_as(1.0 if zero_division == 1 else 0.0):
         value = score(matrix)
     if len(value.shape):
@@ -114,7 +114,7 @@ def of_matrices(score: Score, counts: Tensor, zero_division: ZeroDivision) -> tu
 
 
 def _defined(score: Score, matrix: ConfusionMatrix | MulticlassMatrix, values: Tensor) -> Tensor:
-    """Where a score is not 0 / 0: once more with NaN for that, but a NaN of the data is none."""
+    """Where a score is not 0 / 0: it is computed again with NaN for 0 / 0; a NaN in the data does not count as one."""
     with zero_division_as(math.nan):
         marked = score(type(matrix)(*map(ops.stop_gradient, matrix)))
     undefined = ops.logical_and(ops.isnan(marked), ops.logical_not(ops.isnan(values)))
@@ -134,7 +134,7 @@ def _importance(cells: ConfusionMatrix, average: Average) -> Tensor | None:
 
 
 def _mean(values: Tensor, weights: Sequence[Tensor | None], axis: int) -> tuple[Tensor, Tensor | None]:
-    """The mean with the product of all weights, 0 where that is, and where it is not; None if it never is."""
+    """The weighted mean, 0 where all weights are 0, and where some weight is not; None means everywhere."""
     given = [weight for weight in weights if weight is not None]
     if not given and values.shape[axis]:
         return ops.mean(values, axis), None

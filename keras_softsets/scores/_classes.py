@@ -32,8 +32,8 @@ def multiclass_accuracy(matrix: MulticlassMatrix) -> Tensor:
 def multiclass_mcc(matrix: MulticlassMatrix) -> Tensor:
     """Matthews correlation coefficient of many classes, from below 0 to 1 (Gorodkin's R_K).
 
-    Formula: `(c s - sum t_k p_k) / sqrt((s^2 - sum p_k^2) (s^2 - sum t_k^2))`, with c the weight that is right, s all
-    weight, t_k and p_k the true and the decided weight of class k.
+    Formula: `(c s - sum t_k p_k) / sqrt((s^2 - sum p_k^2) (s^2 - sum t_k^2))`, where c is the weight of right
+    decisions, s is all weight, and t_k and p_k are the true and the decided weight of class k.
 
     Examples:
         >>> round(float(multiclass_mcc(MulticlassMatrix([[3.0, 1.0], [0.0, 4.0]]))), 4)
@@ -44,7 +44,7 @@ def multiclass_mcc(matrix: MulticlassMatrix) -> Tensor:
     """
     share = _shares(matrix)
     true, decided = share.true, share.decided
-    # 1 - sum t^2 as a sum of products, which keeps its digits where one class has nearly everything.
+    # 1 - sum t^2 as a sum of products, which keeps its digits when one class has nearly all weight.
     spread = square_root(ops.sum(true * (1 - true))) * square_root(ops.sum(decided * (1 - decided)))
     return ratio(ops.sum(share.right) - ops.sum(true * decided), spread, share)
 
@@ -75,7 +75,7 @@ def _prices(weights: str | None, matrix: MulticlassMatrix) -> Tensor:
     classes = matrix.counts.shape[-1]
     distance = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes)))
     power = {None: distance > 0, "linear": distance, "quadratic": distance**2}[weights]
-    # In units of the largest, so that sums keep the size of shares whatever the number of classes.
+    # Relative to the largest, so that sums have the size of shares for any number of classes.
     return ops.cast(power / max(power.max(), 1), matrix.counts.dtype)
 
 

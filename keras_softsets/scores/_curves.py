@@ -20,9 +20,9 @@ _in_order: ContextVar[bool] = ContextVar("in_order", default=False)
 
 @contextlib.contextmanager
 def rows_in_order(known: bool = True) -> Iterator[None]:
-    """Curve scores computed inside take the rows to be those of rising thresholds, if that is `known`.
+    """A context in which curve scores assume that rows are in order of rising thresholds, if that is `known`.
 
-    Sorting them, as they must where cells are given by hand, takes XLA seconds to compile.
+    Otherwise they sort the rows, since cells may be given by hand; XLA takes seconds to compile a sort.
     """
     token = _in_order.set(known)
     try:
@@ -37,8 +37,8 @@ def roc_auc(cells: ConfusionMatrix, max_fpr: float | None = None) -> Tensor:
 
     Formula: trapezoidal rule over `fpr = fp / (fp + tn)` of `tpr = tp / (tp + fn)`. 0 if a class is missing.
 
-    With `max_fpr`, only false positive rates up to that count, and the area A is standardised, so that chance is 0.5
-    and perfection 1: `(1 + (A - max_fpr^2 / 2) / (max_fpr - max_fpr^2 / 2)) / 2`, as in scikit-learn.
+    With `max_fpr`, only false positive rates up to that value count, and the area A is standardised so that chance is
+    0.5 and perfection is 1: `(1 + (A - max_fpr^2 / 2) / (max_fpr - max_fpr^2 / 2)) / 2`, as in scikit-learn.
 
     Examples:
         >>> cells = ConfusionMatrix(tp=[[4.0], [2.0]], fp=[[2.0], [0.0]], fn=[[1.0], [3.0]], tn=[[3.0], [5.0]])
@@ -65,11 +65,11 @@ def roc_auc(cells: ConfusionMatrix, max_fpr: float | None = None) -> Tensor:
 def pr_auc(cells: ConfusionMatrix, min_recall: float | None = None) -> Tensor:
     """Area under the precision-recall curve through the thresholds' points.
 
-    Formula: trapezoidal rule over recall of precision. The end points are recall 1 at the share of positives (call
-    everything positive) and recall 0 at the precision of the last threshold that still calls something positive; so
-    a constant prediction scores the share of positives, a perfect one 1.
+    Formula: trapezoidal rule over recall of precision. The end points are recall 1 at the share of positives
+    (everything is positive) and recall 0 at the precision of the last threshold at which something is still positive.
+    A constant prediction therefore scores the share of positives, and a perfect one scores 1.
 
-    With `min_recall`, less than 1, only recalls from there on count: the mean precision over them.
+    With `min_recall`, less than 1, only recalls from there up count: the mean precision over them.
 
     Examples:
         >>> cells = ConfusionMatrix(tp=[[4.0], [2.0]], fp=[[2.0], [0.0]], fn=[[1.0], [3.0]], tn=[[3.0], [5.0]])
@@ -82,7 +82,7 @@ def pr_auc(cells: ConfusionMatrix, min_recall: float | None = None) -> Tensor:
     cells = _by_threshold(cells)
     called = ops.concatenate([cells.total[:1], cells.predicted_positives, ops.zeros_like(cells.total[:1])], 0)
     share = ratio(cells.positives, cells.total, cells)[:1]
-    # Where nothing is called, the height has no weight in the area, but must not draw recall down.
+    # Where nothing is positive, the height has no weight in the area, but must not pull recall down.
     point = ops.where(cells.predicted_positives <= 0, share, precision(cells))
     height = ops.concatenate([share, point, ops.zeros_like(share)], 0)
     width = _with_corners(recall(cells))
@@ -111,7 +111,7 @@ def _area_of_parts(right: Tensor, left: Tensor, right_height: Tensor, left_heigh
 
 
 def _by_threshold(cells: ConfusionMatrix) -> ConfusionMatrix:
-    """Cells in order of rising threshold, whatever the order in which the user gave them."""
+    """Cells in order of rising threshold, in whatever order the user gave them."""
     if _in_order.get():
         return cells
     order = ops.argsort(-ops.stop_gradient(recall(cells) - specificity(cells)), 0)

@@ -170,7 +170,7 @@ def mcc(cells: ConfusionMatrix) -> Tensor:
     Reference:
         [Matthews, 1975](https://doi.org/10.1016/0005-2795(75)90109-9)
     """
-    shares = _shares(cells)  # products of four counts would overflow float32 from 10^9.5 samples on
+    shares = _shares(cells)  # products of four counts would overflow float32 at 10^9.5 samples
     spread = square_root(shares.predicted_positives * shares.predicted_negatives)
     spread = spread * square_root(shares.positives * shares.negatives)
     return ratio(shares.tp * shares.tn - shares.fp * shares.fn, spread, shares)

@@ -17,7 +17,7 @@ from keras_softsets._checks import check_choice
 from keras_softsets.confusion import ConfusionMatrix
 from keras_softsets.multiclass import MulticlassMatrix
 
-# What losses, metrics and `evaluate` take themselves: a saved score's parameter of such a name would be lost.
+# Arguments of losses, metrics and `evaluate`: a saved score's parameter with such a name would be lost.
 RESERVED = (
     *("y_true", "y_pred", "sample_weight", "mask", "score", "scores", "threshold", "heaviside", "average"),
     *(
@@ -37,7 +37,7 @@ RESERVED = (
 
 
 class Score:
-    """A score with its parameters; call it on cells, or with other parameters for another score.
+    """A score with its parameters; call it on cells for a value, or with parameters for another score.
 
     Examples:
         >>> from keras_softsets.scores import f_beta
@@ -65,11 +65,11 @@ class Score:
     ) -> None:
         functools.update_wrapper(self, function)
         self.function, self.of, self.curve, self.registered = function, of, curve, registered
-        self.name = getattr(function, "__name__", type(function).__name__).strip("<>")  # of a <lambda>, for Keras
+        self.name = getattr(function, "__name__", type(function).__name__).strip("<>")  # Keras refuses <lambda>
         self.parameters = parameters
 
     def __call__(self, *args: Any, **parameters: Any) -> Any:
-        """Scores a matrix if the first argument is one; else returns the score with these parameters."""
+        """Scores a matrix if the first argument is one; otherwise returns the score with these parameters."""
         if args and isinstance(args[0], _MATRIX[self.of]):
             return self._value(_map(_floating, args[0]), {**self.parameters, **self._named(*args[1:], **parameters)})
         return self.bind(*args, **parameters)
@@ -81,7 +81,7 @@ class Score:
         return Score(self.function, of=self.of, curve=self.curve, registered=self.registered, **numbers).checked()
 
     def checked(self) -> Score:
-        """Tries the score on ones: rules about parameters are in the score itself, and a broken score fails here."""
+        """Tries the score on ones: the score itself checks its parameters, and a broken score fails here."""
         errors = []
         for size in (1, 8):  # a score may be made for several thresholds or classes
             try:
@@ -98,7 +98,7 @@ class Score:
         try:
             value = ops.convert_to_tensor(self.function(matrix, **parameters))
         except (TypeError, ValueError, OpError):
-            # A score may mix in float32 numbers of its own, which TensorFlow does not multiply with float64 cells.
+            # A score may contain float32 numbers, which TensorFlow does not multiply with float64 cells.
             if dtype == "float32":
                 raise
             value = ops.convert_to_tensor(self.function(_map(_to_float32, matrix), **parameters))
@@ -144,7 +144,7 @@ def _by_name(module: str, name: str, parameters: dict[str, Any]) -> Score:
 
 
 def _ones(of: str, size: int) -> Any:
-    """A matrix of ones for `size` classes, at one threshold more."""
+    """A matrix of ones: cells of `size` classes at `size + 1` thresholds, or counts of `size + 1` classes."""
     if of == "classes":
         return MulticlassMatrix(ops.ones((size + 1, size + 1)))
     return ConfusionMatrix(*[ops.ones((size + 1, size))] * 4)
@@ -177,7 +177,7 @@ def score(function: Callable[..., Tensor] | None = None, *, of: str = "cells", c
     known = _REGISTRY.get(function.__name__)
     same = known is not None and _home(known.function) == _home(function)
     if known is not None and not same:  # running a notebook cell again is fine
-        raise ValueError(f"`score` must have a name of its own. Received: {function.__name__!r}, which is {known!r}")
+        raise ValueError(f"`score` must have a new name. Received: {function.__name__!r}, which is {known!r}")
     taken = [name for name in list(inspect.signature(function).parameters)[1:] if name in RESERVED]
     if taken:
         raise ValueError(
@@ -224,7 +224,7 @@ def _map(function: Callable[[Tensor], Tensor], matrix: Any) -> Any:
 
 
 def _floating(cell: Tensor) -> Tensor:
-    """Counts and lists are cells, too."""
+    """Returns a cell as a floating-point tensor; plain numbers and lists are accepted."""
     cell = ops.convert_to_tensor(cell)
     return cell if keras.backend.is_float_dtype(ops.dtype(cell)) else ops.cast(cell, "float32")
 

@@ -1,4 +1,4 @@
-"""Conformance kit: `check_score` tries a score as loss and metric, and names what fails.
+"""Conformance kit: `check_score` tries a score as a loss and as a metric, and names what fails.
 
 Examples:
     >>> from keras_softsets import scores, testing

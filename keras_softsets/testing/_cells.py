@@ -1,4 +1,4 @@
-"""The kit of scores of cells, each class against the rest."""
+"""The kit for scores of cells, each class against the rest."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CellsKit(Kit):
         self.w = random.uniform(0.5, 2.0, 24).astype("float32")
 
     def checks_of_values(self) -> dict[str, Check]:
-        """What the score gives."""
+        """Checks of what the score returns."""
         return {
             "keeps the shape (thresholds, classes)": self.shape,
             "floating-point values, of float64 cells, too": self.floating,
@@ -37,7 +37,7 @@ class CellsKit(Kit):
         }
 
     def checks_of_labels(self) -> dict[str, Check]:
-        """What does not matter about labels."""
+        """Checks of what must not matter about labels."""
         return {"classes do not mix": self.classes}
 
     def shape(self) -> str | None:
@@ -56,7 +56,7 @@ class CellsKit(Kit):
         return None if best > worst - 1e-6 else f"{best:.4g} < {worst:.4g}"
 
     def monotone(self) -> str | None:
-        wrong = self._gradient(self.p) * np.where(self.y > 0, 1, -1)  # of the loss, which has to fall
+        wrong = self._gradient(self.p) * np.where(self.y > 0, 1, -1)  # of the loss, which must fall
         return None if wrong.max() < 1e-6 else f"gradient of the score has the wrong sign, by {wrong.max():.4g}"
 
     def conserved(self) -> str | None:
@@ -65,7 +65,7 @@ class CellsKit(Kit):
         return differ(np.array([cells.positives[0, 0], cells.negatives[0, 0]]), totals, 1e-5)
 
     def extreme_batches(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-        """One class, one sample, no sample, saturated p, zero weights."""
+        """Batches with one class, one sample, no sample, saturated p and zero weights."""
         p = np.array([0.0, 1.0, 0.5, 0.25, 0.75, 1e-30, 1 - 1e-7, 0.125], "float32")
         batches = [(np.zeros_like(p), p, None), (np.ones_like(p), p, None), (p > 0.4, p, 0 * p), (p[:0], p[:0], None)]
         batches += [(label * np.ones(1), p[i : i + 1], None) for label in (0, 1) for i in range(len(p))]

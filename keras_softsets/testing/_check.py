@@ -16,7 +16,7 @@ def check_score(score: ScoreLike, *, monotone: bool = True, **score_args: Any) -
     """Checks that a score can be trained on, reported and saved.
 
     Args:
-        score: A registered score or its name; a plain function passes all checks but the one about saving.
+        score: A registered score or its name; a plain function can pass all checks except the one about saving.
         monotone: Whether better predictions (a higher p for a positive, a lower one for a negative, a higher logit for
             the right one of several classes) must never lower the score. Defaults to `True`.
         **score_args: Parameters of the score.
@@ -25,7 +25,7 @@ def check_score(score: ScoreLike, *, monotone: bool = True, **score_args: Any) -
         The names of the checks, all of which passed.
 
     Raises:
-        AssertionError: Says which checks failed, and how.
+        AssertionError: If checks fail; the message says which, and how.
 
     Examples:
         >>> def inverted(cells):

@@ -1,4 +1,4 @@
-"""The kit of scores of the c x c matrix."""
+"""The kit for scores of the c x c matrix."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ClassesKit(Kit):
         self.w = random.uniform(0.5, 2.0, 24).astype("float32")
 
     def checks_of_values(self) -> dict[str, Check]:
-        """What the score gives."""
+        """Checks of what the score returns."""
         return {
             "gives a single number": self.shape,
             "floating-point values, of float64 counts, too": self.floating,
@@ -38,7 +38,7 @@ class ClassesKit(Kit):
         }
 
     def checks_of_labels(self) -> dict[str, Check]:
-        """What does not matter about labels."""
+        """Checks of what must not matter about labels."""
         return {"class ids and one-hot labels agree": self.one_hot}
 
     def shape(self) -> str | None:
@@ -61,7 +61,7 @@ class ClassesKit(Kit):
             tape.watch(logits)
             value = loss(self.y, logits)
         gradient = tape.gradient(value, logits, unconnected_gradients="zero").numpy()
-        wrong = gradient[self._one_hot(self.y) > 0]  # of the loss, which has to fall
+        wrong = gradient[self._one_hot(self.y) > 0]  # of the loss, which must fall
         return None if wrong.max() < 1e-6 else f"gradient of the score has the wrong sign, by {wrong.max():.4g}"
 
     def conserved(self) -> str | None:
@@ -69,7 +69,7 @@ class ClassesKit(Kit):
         return differ(matrix.true, np.bincount(self.y.astype(int), self.w, CLASSES), 1e-5)
 
     def extreme_batches(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-        """One class, one sample, no sample, saturated p, zero weights."""
+        """Batches with one class, one sample, no sample, saturated p and zero weights."""
         y, p, right = self.y, self.p, self._one_hot(self.y)
         batches = [(0 * y, p, None), (y, p, 0 * self.w), (y[:0], p[:0], None)]
         batches += [(y[i : i + 1], q[i : i + 1], None) for q in (p, right, right[::-1]) for i in range(CLASSES)]

@@ -1,4 +1,4 @@
-"""What the kits of both kinds of scores share: checks that only need a loss, a metric and a batch."""
+"""What the kits for both kinds of scores share: checks that need only a loss, a metric and a batch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Kit:
         loss: The loss of the score.
         metric: The soft metric of the score, so that its result is 1 - loss.
         y: 24 labels, float32.
-        p: Probabilities, which know something about the labels.
+        p: Probabilities that are correlated with the labels.
         w: Weights.
     """
 
@@ -39,7 +39,7 @@ class Kit:
         self.score = score
 
     def checks(self) -> dict[str, Check]:
-        """By what they check."""
+        """All checks, by what they check."""
         return {
             **self.checks_of_values(),
             "finite on one class, one sample, no sample, saturated p, zero weights": self.finite,
@@ -54,19 +54,19 @@ class Kit:
         }
 
     def checks_of_values(self) -> dict[str, Check]:
-        """What a score must give, for cells or for a c x c matrix."""
+        """Checks of what a score must return, for cells or for a c x c matrix."""
         raise NotImplementedError
 
     def checks_of_labels(self) -> dict[str, Check]:
-        """What must not matter about labels."""
+        """Checks of what must not matter about labels."""
         raise NotImplementedError
 
     def monotone(self) -> str | None:
-        """The check that may be left out."""
+        """The check that `monotone=False` leaves out."""
         raise NotImplementedError
 
     def extreme_batches(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-        """Labels, probabilities and weights in which something is missing or saturated."""
+        """Labels, probabilities and weights of batches in which something is missing or saturated."""
         raise NotImplementedError
 
     def finite(self) -> str | None:
@@ -138,7 +138,7 @@ class Kit:
 
 
 def differ(value: Any, expected: Any, tolerance: float) -> str | None:
-    """Returns None, or which two values are not the same."""
+    """Returns None, or both values if they differ."""
     value, expected = np.asarray(value, "float64"), np.asarray(expected, "float64")
     if np.allclose(value, expected, rtol=tolerance, atol=tolerance):
         return None

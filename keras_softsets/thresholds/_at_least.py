@@ -1,4 +1,4 @@
-"""The rules of a constrained search: scores that a threshold must reach."""
+"""The rules of a constrained search: values that other scores must reach."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rules_of(at_least: Mapping[Any, float] | None) -> Rules:
 
 
 def meeting(rules: Rules, reached: Sequence[np.ndarray]) -> np.ndarray:
-    """Returns whether each threshold meets all rules, or raises a `ValueError` that says what is within reach.
+    """Returns whether each threshold meets all rules; if none does, raises a `ValueError` that says what is possible.
 
     Args:
         rules: At least one.
@@ -44,7 +44,7 @@ def meeting(rules: Rules, reached: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _best(values: np.ndarray, within: np.ndarray) -> float:
-    """The best value where the other rules are met, or if they never are, anywhere."""
+    """The best value where the other rules are met, or anywhere if they never are."""
     return float(values[within].max() if np.any(within) else values.max())
 
 

@@ -16,7 +16,7 @@ from keras_softsets.thresholds._results import ThresholdCurve
 def columns_of(
     y_true: Any, y_pred: Any, sample_weight: Any, ignore_class: int | None, *, pooled: bool
 ) -> list[Samples]:
-    """Returns each class, or all of them together, with the samples that count, in float64."""
+    """Returns the samples that count, in float64, for each class or for all classes together."""
     # TensorFlow would flush the smallest float32 numbers to 0 on the way to float64; NumPy does not.
     probabilities = np.asarray(y_pred, "float64")
     samples = as_samples(y_true, probabilities, sample_weight, ignore_class=ignore_class, dtype="float64")
@@ -26,9 +26,9 @@ def columns_of(
         raise ValueError(f"`y_pred` must hold at least one probability. Received: y_pred.shape={np.shape(y_pred)}")
     if pooled:
         label, p, weight = (x.reshape(-1, 1) for x in (label, p, weight))
-    counts = weight != 0  # weight 0 is absence
+    counts = weight != 0  # weight 0 means absent
     if not counts.any(0).all():
-        raise ValueError("`sample_weight` must leave at least one sample of each class. Received: only zeros")
+        raise ValueError("`sample_weight` must leave at least one sample for each class. Received: only zeros")
     return [Samples(label[rows, k, None], p[rows, k, None], weight[rows, k, None]) for k, rows in enumerate(counts.T)]
 
 
@@ -38,7 +38,7 @@ def curve_of(score: Any, samples: Samples, dtype: np.dtype) -> ThresholdCurve:
     explain(samples, ranks.cells.tp)
     if np.isnan(samples.prediction).any():
         raise ValueError("`y_pred` must hold numbers. Received: NaN")
-    rows = np.flatnonzero(ops.convert_to_numpy(ranks.last))[::-1]  # from the smallest probability on
+    rows = np.flatnonzero(ops.convert_to_numpy(ranks.last))[::-1]  # from the smallest probability up
     cells = [ops.convert_to_numpy(cell)[rows] for cell in ranks.cells]
     none = [cells[0][:1] * 0, cells[1][:1] * 0, cells[0][:1], cells[1][:1]]  # "none positive", at the end
     every = ConfusionMatrix(*(ops.convert_to_tensor(np.concatenate(pair)) for pair in zip(cells, none)))
@@ -49,7 +49,7 @@ def curve_of(score: Any, samples: Samples, dtype: np.dtype) -> ThresholdCurve:
 
 
 def within(curve: ThresholdCurve, rules: Rules, samples: Samples, dtype: np.dtype) -> ThresholdCurve:
-    """Returns the curve with NaN for the score of thresholds that break a rule."""
+    """Returns the curve with NaN as the score of thresholds that break a rule."""
     if not rules:
         return curve
     meets = meeting(rules, [curve_of(rule, samples, dtype).scores for rule in rules])
@@ -66,12 +66,12 @@ def _evaluate(score: Any, cells: ConfusionMatrix) -> np.ndarray:
 
 
 def _between(distinct: np.ndarray, dtype: str) -> np.ndarray:
-    """Returns a threshold below each distinct probability, but above the one before, and one above all."""
+    """Returns a threshold below each distinct probability but above the previous one, and a threshold above all."""
     narrow = distinct.astype(dtype)
     end = 1 if narrow[-1] < 1 else np.inf
     low, high = np.append(narrow[:1] * 0, narrow), np.append(narrow, narrow.dtype.type(end))
     middle = low + (high - low) / 2
-    # With no number in between, the probability itself: `>=` includes it.
+    # If there is no number in between, the probability itself: `>=` includes it.
     return np.where((low < middle) & (middle < high), middle.astype("float64"), np.append(distinct, end))
 
 

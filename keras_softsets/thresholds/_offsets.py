@@ -1,8 +1,8 @@
 """Offsets before the argmax that maximise a score on data: class by class, each found exactly by sorting once.
 
-If the offset of class k rises from minus to plus infinity, the samples turn to class k one after the other: each where
-the gap between its log p of class k and that of the best other class is closed. So there are n + 1 decisions along the
-way, and cumulative sums give the matrix of each of them.
+As the offset of class k rises from minus to plus infinity, the samples switch to class k one after the other, each when
+the gap between its log p of class k and that of the best other class is closed. There are n + 1 decisions along the
+way, and cumulative sums give the matrix of each.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from keras_softsets.confusion import ConfusionMatrix
 from keras_softsets.decisions import TINY, Argmax
 from keras_softsets.evaluation import evaluate
 
-_SAME = 1e-12  # what rounding may do to a logarithm, or to a score
+_SAME = 1e-12  # the effect of rounding on a logarithm or a score
 _AT_ONCE = 2**20  # numbers in a block of matrices
-_SWEEPS = 100  # a bound that is not met in practice: two to ten sweeps are
+_SWEEPS = 100  # a bound that is not reached in practice: two to ten sweeps are enough
 
 
 class _Path(NamedTuple):
-    """The samples in the order in which they turn to a class, the class that each leaves, and the offset at which."""
+    """The samples in the order in which they switch to a class, the class that each leaves, and the offset at which."""
 
     order: np.ndarray
     source: np.ndarray
@@ -58,7 +58,7 @@ def tune_offsets(
                 continue
             tried = offsets.copy()
             tried[k] = _best_offset(path, values)
-            if (reached := value(tried)) > best + _SAME:  # so it is never worse than no offsets
+            if (reached := value(tried)) > best + _SAME:  # never worse than no offsets
                 offsets, best = tried, reached
         if best == before:
             break
@@ -70,7 +70,7 @@ def _checked(y_true: Any, y_pred: Any, sample_weight: Any, **options: Any) -> Sa
     samples = as_samples(y_true, np.asarray(y_pred, "float32"), sample_weight, rivals=True, **options)
     label, p = (ops.convert_to_numpy(x) for x in (samples.label, samples.prediction))
     weight = np.ones_like(p[:, :1]) if samples.weight is None else ops.convert_to_numpy(samples.weight)
-    rows = (weight != 0).any(1)  # weight 0 is absence
+    rows = (weight != 0).any(1)  # weight 0 means absent
     if not rows.any():
         raise ValueError(
             f"`y_pred` must hold at least one sample that counts. Received: y_pred.shape={np.shape(y_pred)}"
@@ -92,10 +92,10 @@ def _path(log_p: np.ndarray, offsets: np.ndarray, k: int) -> _Path:
 
 
 def _best_offset(path: _Path, values: np.ndarray) -> float:
-    """The offset of the best of the n + 1 decisions, halfway between two samples; of equal ones, that nearest to 0."""
+    """The offset of the best of the n + 1 decisions, halfway between two samples; of equals, the one nearest to 0."""
     ends = np.concatenate([path.offset[:1] - 2, path.offset, path.offset[-1:] + 2])
     middle = ends[:-1] + np.diff(ends) / 2
-    values = np.where(np.diff(ends) > _SAME, values, -np.inf)  # samples that turn together
+    values = np.where(np.diff(ends) > _SAME, values, -np.inf)  # samples that switch together
     best = np.flatnonzero(values >= values.max() - _SAME)
     return float(middle[best[np.argmin(np.abs(middle[best]))]])
 
@@ -141,9 +141,9 @@ def _matrices_along(samples: Samples, score: scores.Score) -> Along:
 
 
 def _running(moving: Callable[[slice], np.ndarray], n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Sums of what has moved and of what has not, before the first move and after each of n, in blocks.
+    """Sums of what has moved and of what has not, before the first move and after each of the n, in blocks.
 
-    Two sums rather than one and a difference: what has become nothing is exactly 0.
+    Two sums, rather than one sum and a difference: an empty sum is exactly 0.
     """
     size = max(1, _AT_ONCE // moving(slice(0, 1)).size)
     blocks = [slice(start, start + size) for start in range(0, n, size)]

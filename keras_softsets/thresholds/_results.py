@@ -1,4 +1,4 @@
-"""What the tuner returns."""
+"""The results that the tuner returns."""
 
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ class TunedThreshold(NamedTuple):
     """The best threshold.
 
     Attributes:
-        threshold: A float; a `PerClass` with one for each class, which is array-like; or an `Argmax` with offsets.
+        threshold: A float, an array-like `PerClass` with a threshold for each class, or an `Argmax` with offsets.
         score: The score that it reaches: a float, or an array.
     """
 
@@ -32,10 +32,10 @@ class TunedThreshold(NamedTuple):
 
 
 class TunedThresholdWithCurve(NamedTuple):
-    """The best threshold and the curve that it was chosen from.
+    """The best threshold, and the curve from which it was chosen.
 
     Attributes:
-        threshold: A float, or a `PerClass` with one for each class, which is array-like.
+        threshold: A float, or an array-like `PerClass` with a threshold for each class.
         score: The score that it reaches: a float, or an array.
         curve: A `ThresholdCurve`, or a tuple with one for each class.
     """

@@ -1,4 +1,4 @@
-"""The plug-in threshold: the one that maximises a score on data, found exactly."""
+"""The plug-in threshold: the threshold that maximises a score on data, found exactly."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -32,20 +32,20 @@ def tune_threshold(
 ) -> TunedThreshold | TunedThresholdWithCurve:
     """Finds the threshold at which `y_pred >= threshold` has the best score.
 
-    With the probabilities sorted, cumulative sums give the confusion matrix for each of the distinct values, so that
-    every decision rule of the data, including "all positive" and "none positive", is tried in O(n log n).
+    With the probabilities sorted, cumulative sums give the confusion matrix at each distinct value. Every possible
+    decision on the data, including "all positive" and "none positive", is thus tried in O(n log n).
 
-    A threshold is put halfway between two neighbouring probabilities, because exactly on one of them a rounding error
-    would decide. It is a float32 number wherever float32 can tell the two apart, and then decides the same in NumPy, in
-    `keras_softsets.metrics` and after `export_classifier`. Among thresholds of equal score the one nearest to 0.5 is
-    chosen. It lies inside (0, 1) unless there is no such number: 0.0 says "all positive" where a probability is 0, and
-    1.0 or `inf` "none positive" where the largest is, or is next to, 1. Metrics, `evaluate` and `export_classifier`
-    take it as it is.
+    A threshold is halfway between two neighbouring probabilities, because exactly on one of them a rounding error would
+    decide. If float32 can tell the two apart, it is a float32 number, and then decides the same in NumPy, in
+    `keras_softsets.metrics` and after `export_classifier`. Among thresholds of equal score, the one nearest to 0.5 is
+    chosen. It is inside (0, 1) unless there is no such number: 0.0 means "all positive" if a probability is 0, and 1.0
+    or `inf` means "none positive" if the largest is 1 or next to it. Metrics, `evaluate` and `export_classifier` take
+    it as it is.
 
     With `decision="argmax"`, it finds offsets instead: numbers added to log p before the largest class wins. Starting
-    from none, each class in turn gets the offset that is best with those of the others, again exactly in O(n log n),
-    until no class gains. Each lies halfway between two samples that turn to the class; among offsets of equal score the
-    one nearest to 0 is chosen. The result is never worse than no offsets, but need not be the best of all.
+    from none, each class in turn gets the offset that is best given those of the others, again exactly and in
+    O(n log n), until no class gains. Each is halfway between two samples that switch to the class; among offsets of
+    equal score, the one nearest to 0 is chosen. The result is never worse than no offsets, but need not be the best.
 
     Tune on data that the model was not trained on, and report the score on a third set: the best of many thresholds
     is too good on the data that chose it.
@@ -57,13 +57,13 @@ def tune_threshold(
         score: A score of one threshold: a name, an object from `keras_softsets.scores`, or a function of a
             `ConfusionMatrix`; with `decision="argmax"` also one of the c x c matrix. Defaults to `"f1"`.
         sample_weight: Weights, finite and non-negative: `(n,)`, or anything that lines up with `y_pred` from the left.
-            Weight 0 is absence. Defaults to `None`: 1 for each.
+            Weight 0 means absent. Defaults to `None`: 1 for each.
         decision: `"threshold"`, or `"argmax"` for offsets. Defaults to `"threshold"`.
         average: How the classes' scores become one: `"macro"`, `"weighted"`, a sequence of the classes' importances, or
-            `"micro"`. Thresholds of `"micro"` are one for all classes; otherwise each class is tuned on its own, which
+            `"micro"`. With `"micro"`, all classes share one threshold; otherwise each class is tuned separately, which
             is best for all the other averages at once, and for `None`. Defaults to `"macro"`.
-        from_logits: Whether `y_pred` holds logits, of a sigmoid or, for offsets, of a softmax. Thresholds are those of
-            probabilities all the same, as in metrics. Defaults to `False`.
+        from_logits: Whether `y_pred` holds logits, of a sigmoid or, for offsets, of a softmax. Thresholds apply to
+            probabilities in any case, as in metrics. Defaults to `False`.
         ignore_class: Class id that does not count, such as 255 in masks. Defaults to `None`.
         at_least: What other scores must reach there, such as `{"recall": 0.95}`: a mapping from scores of one threshold
             (names, or values such as `scores.f_beta(beta=2)`) to numbers, which every class must meet. Defaults to
@@ -75,9 +75,9 @@ def tune_threshold(
         A named tuple `(threshold, score)`, or `(threshold, score, curve)` if `curve`.
 
     Raises:
-        ValueError: For NaN, values outside [0, 1], nothing at all, shapes that do not fit, negative weights, a score of
-            a whole curve such as `"roc_auc"`, one that is not a number somewhere, or an `at_least` that no threshold
-            reaches; the error says what can be reached.
+        ValueError: For NaN, values outside [0, 1], empty data, shapes that do not fit, negative weights, a score of a
+            whole curve such as `"roc_auc"`, a score that is NaN somewhere, or an `at_least` that no threshold reaches;
+            the error says what can be reached.
 
     Examples:
         >>> y_true = [0, 1, 0, 1]

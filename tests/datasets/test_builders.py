@@ -145,7 +145,7 @@ def test_other_prepared_data_under_the_same_version_are_noticed(creditcard, monk
     facts = CATALOG["creditcard_fraud"].facts
     replace_data_set(monkeypatch, "creditcard_fraud", facts=facts._replace(size=61))
     message = (
-        r"^The prepared data in .*1\.0\.0 are damaged, delete the folder and load again: they must hold 61 samples"
+        r"^The prepared data in .*1\.0\.0 are damaged; delete the folder and load again: they must hold 61 samples"
     )
     with pytest.raises(ValueError, match=message):
         datasets.load(**creditcard)
@@ -157,7 +157,7 @@ def test_damaged_prepared_data_are_named(creditcard, damage):
     (records,) = creditcard["data_dir"].rglob("*.tfrecord*")
     records.unlink() if damage is None else records.write_bytes(damage(records.read_bytes()))
     with pytest.raises(
-        ValueError, match=r"^The prepared data in .*1\.0\.0 are damaged, delete the folder and load again"
+        ValueError, match=r"^The prepared data in .*1\.0\.0 are damaged; delete the folder and load again"
     ):
         datasets.load(**creditcard)
 

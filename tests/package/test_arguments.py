@@ -104,7 +104,7 @@ def test_thresholds_and_offsets_of_logits():
         tuned = tune_threshold(ids, rows, name, decision="argmax", from_logits=True)
         found = evaluate(ids, rows, name, threshold=tuned.threshold, from_logits=True)
         assert tuned.score == found > evaluate(ids, rows, name, threshold="argmax", from_logits=True)
-        with pytest.raises(ValueError, match="`y_pred` must hold probabilities; for logits say from_logits=True"):
+        with pytest.raises(ValueError, match="`y_pred` must hold probabilities; for logits pass from_logits=True"):
             tune_threshold(ids, rows, name, decision="argmax")
         with pytest.raises(ValueError, match=r"`y_pred` must hold numbers\. Received: values from .* to inf"):
             tune_threshold(ids, np.where(rows > 4, np.inf, rows), name, decision="argmax", from_logits=True)

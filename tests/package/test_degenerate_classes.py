@@ -111,7 +111,7 @@ def test_what_is_refused():
     for threshold in (0.5, [0.1, 0.2]):
         with pytest.raises(ValueError, match="'argmax' or Argmax"):
             metrics.Kappa(threshold=threshold)
-    with pytest.raises(ValueError, match="each of the 3 classes"):
+    with pytest.raises(ValueError, match="must hold 3 numbers, one for each class"):
         evaluate(ids, p, threshold=Argmax(offsets=[1.0, 2.0]))
     for offsets in (1.0, [], [np.inf, 0.0], [np.nan], "ab", [[1.0]]):
         with pytest.raises(ValueError, match="`offsets` must be a sequence of finite numbers"):

@@ -59,7 +59,7 @@ def test_images_have_a_label_for_each_pixel(tmp_path):
     ("units", "threshold", "message"),
     [
         (1, "argmax", "a number for predictions of one class"),
-        (3, OFFSETS, "one for each of the 3 classes"),
+        (3, OFFSETS, "must hold 3 numbers, one for each class"),
         (3, "largest", r"'argmax' or Argmax\(...\). Received: threshold=largest"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Pictures: the numbers that are drawn, and that each figure can be written to a file."""
+"""Figures: the numbers that are drawn, and that each figure can be written to a file."""
 
 import io
 
@@ -75,7 +75,7 @@ def test_matrices_and_training(batch):
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda y, p: plots.score_against_threshold(y, p, "roc_auc"), "`score` must be one of a single threshold"),
+        (lambda y, p: plots.score_against_threshold(y, p, "roc_auc"), "`score` must be a score of one threshold"),
         (lambda y, p: plots.curves(np.stack([y, y], 1), np.stack([p, p], 1)), "Received: 2 classes"),
         (lambda y, p: plots.confusion(np.stack([y, y], 1), np.stack([p, p], 1)), "Received: 2 classes"),
         (lambda y, p: plots.confusion(y, p, threshold=[0.3, 0.6]), "`threshold` must be a single number"),
@@ -98,5 +98,5 @@ def test_heatmaps_show_counts_and_shares_of_several_classes():
     assert soft.axes[0].texts[0].get_text().split() == ["1.733", "87%"]
     moved = plots.confusion_heatmap(ids, p * 0.8 + 0.2 / 3, threshold=Argmax(offsets=[9, 0, 0]))
     assert moved.axes[0].texts[0].get_text().split() == ["3", "100%"]
-    with pytest.raises(ValueError, match="`names` must be one for each of the 3 classes"):
+    with pytest.raises(ValueError, match="`names` must have one name for each of the 3 classes"):
         plots.confusion_heatmap(ids, p, names=["a", "b"])

@@ -261,7 +261,7 @@ def test_a_killed_worker_costs_nothing_but_the_unfinished_epoch(undisturbed, tmp
 
     (again, code), (second, code_of_second) = run_workers(tmp_path, EXAMPLE, EXAMPLE)
     assert code == code_of_second == 0, again + second
-    assert "going on after epoch 1 of 3" in again
+    assert "resuming after epoch 1 of 3" in again
     output, folder = undisturbed
     assert epoch_losses(first) | epoch_losses(again) == epoch_losses(output)
     for a, b in zip(weights(tmp_path), weights(folder)):

@@ -186,7 +186,7 @@ def test_the_same_cell_of_a_notebook_may_run_twice_but_names_are_not_stolen():
         def run_again(cells):
             return cells.tp
 
-    with pytest.raises(ValueError, match="name of its own"):
+    with pytest.raises(ValueError, match="must have a new name"):
 
         @score
         def f1(cells):

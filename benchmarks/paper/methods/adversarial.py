@@ -1,10 +1,10 @@
 """The adversarial F1 of Fathony and Kolter, through their own package `ap-perf` (PyTorch), stopped by the clock.
 
-The paper's MLP with the trial's own initial weights, Adam 1e-3 and batches of 20, the size that the paper used; its
-code has a learning rate of 3e-4 for this row. A batch costs 0.1 s of one core, an epoch of Adult 2.5 minutes,
-so a trial is given `MINUTES` of one core and not 100 epochs of patience. Every `BATCHES_BETWEEN_CHECKS` batches the
-decision (logit at least 0) is scored by F1 on the validation part, and the best weights are kept: the adversarial loss
-of the validation part would take as long as the training.
+It trains the paper's MLP with the trial's own initial weights, Adam 1e-3 and batches of 20, the size that the paper
+used; its code has a learning rate of 3e-4 for this row. A batch costs 0.1 s of one core, and an epoch of Adult 2.5
+minutes, so a trial is given `MINUTES` of one core instead of 100 epochs of patience. Every `BATCHES_BETWEEN_CHECKS`
+batches, the decision (logit at least 0) is scored by F1 on the validation part, and the best weights are kept: the
+adversarial loss of the validation part would take as long as the training.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def train(job: Job) -> Iterator[list[Line]]:
 def trial_lines(trials: Trials, minutes: float = MINUTES) -> list[Line]:
     """Trains the first trial of a stack and returns its lines, read as probabilities and as logits."""
     torch.set_num_threads(1)
-    started = time.process_time()  # not the wall clock, which depends on what else the machine does
+    started = time.process_time()  # not the wall clock, which depends on the machine's other load
     model, epochs, best = _train(trials, started + 60 * minutes)
     progress = evaluation.Progress(int(trials.seeds[0]), best, epochs, float("nan"), time.process_time() - started)
     outputs = [(part.y[0], _logits(model, part.x[0])) for part in (trials.validation, trials.test)]
@@ -45,7 +45,7 @@ def trial_lines(trials: Trials, minutes: float = MINUTES) -> list[Line]:
 
 
 def _train(trials: Trials, deadline: float) -> tuple[torch.nn.Module, float, float]:
-    """Returns the best model, the epochs trained and the epoch of the best, in fractions."""
+    """Returns the best model, the number of epochs trained and the epoch of the best, as fractions."""
     x, y = (torch.tensor(array[0]) for array in (trials.train.x, trials.train.y))
     torch.manual_seed(int(trials.seeds[0]))
     model = build(network.initial_weights(x.shape[1], trials.seeds))
@@ -63,7 +63,7 @@ def _train(trials: Trials, deadline: float) -> tuple[torch.nn.Module, float, flo
 
 
 def _batches(samples: int) -> Iterator[torch.Tensor]:
-    """Yields the rows of one batch after the other, in another order every epoch, without end."""
+    """Yields the rows of one batch after the other, in a new order every epoch, forever."""
     while True:
         order = torch.randperm(samples)
         for start in range(0, samples - BATCH_SIZE + 1, BATCH_SIZE):

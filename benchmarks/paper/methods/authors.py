@@ -1,9 +1,9 @@
-"""Losses as the authors' code (torch-btg 0.0.1) computes them, to find out what its errors do; never use them.
+"""Losses as the authors' code (torch-btg 0.0.1) computes them, to study the effect of its errors; never use them.
 
 In soft F1 two things differ from the paper's equations. Samples that do not belong in a cell enter it as
 H(0, threshold), which is not zero for the sigmoid: every negative is a phantom true positive. And the threshold is
-replaced by 1 - threshold on one side of it, so that the cells do not add up. The loss is 1 - the mean F1 over the
-thresholds 0.1 ... 0.9. What is wrong with WMW and Dice is said in their docstrings.
+replaced by 1 - threshold on one side of it, so the cells do not add up. The loss is 1 - the mean F1 over the thresholds
+0.1 ... 0.9. The docstrings of WMW and Dice say what is wrong with those.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def soft_f1(heaviside: str) -> Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Te
 
 def _f1(step: Callable, y: tf.Tensor, p: tf.Tensor, weights: tf.Tensor, threshold: float) -> tf.Tensor:
     def cell(x: tf.Tensor, condition: tf.Tensor, then: float, otherwise: float) -> tf.Tensor:
-        # Both sides are computed, since the approximations take the threshold as a number.
+        # Both sides are computed, because the approximations take the threshold as a number.
         return tf.reduce_sum(weights * tf.where(condition, step(x, then), step(x, otherwise)), 0)
 
     tp = cell(y * p, p > threshold, threshold, 1 - threshold)
@@ -45,14 +45,14 @@ def _f1(step: Callable, y: tf.Tensor, p: tf.Tensor, weights: tf.Tensor, threshol
 
 
 def wmw(labels: tf.Tensor, logits: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    """WMW on logits, and with the positives in the place of the negatives too."""
+    """WMW on logits, with the positives also in place of the negatives."""
     return baselines.squared_margins(logits, weights * labels, weights * labels)
 
 
 def dice_logits(labels: tf.Tensor, logits: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     """Dice of logits as the mean of one coefficient for each sample, y x / (y^2 + x^2).
 
-    That is 0 for every negative, whatever the network says of it, so only positives are learnt from.
+    That is 0 for every negative, whatever the network predicts, so only positives are learnt from.
     """
     coefficients = labels * logits / (labels + tf.square(logits) + 1e-7)
     return 1 - tf.math.divide_no_nan(tf.reduce_sum(weights * coefficients, 0), tf.reduce_sum(weights, 0))

@@ -1,6 +1,6 @@
-"""The losses that soft sets are compared with: cross-entropy, the WMW statistic and Dice, as they should be.
+"""The losses that set losses are compared with: cross-entropy, the WMW statistic and Dice, as they should be.
 
-Each is (labels, logits, weights), all of shape (samples, trials), to one loss for each trial.
+Each maps (labels, logits, weights), all of shape (samples, trials), to one loss for each trial.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.paper.plan.datasets import READ_BY_AUTHORS
 from keras_softsets import datasets
 
-_YEARS = 73  # as many as there are different ages in adult.data
+_YEARS = 73  # the number of different ages in adult.data
 
 
 class Part(NamedTuple):
@@ -46,14 +46,14 @@ def load_trials(name: str, seeds: tuple[int, ...], raw_dir: str | None = None) -
 
 
 def read_trials(name: str, seeds: tuple[int, ...], raw_dir: str | None = None) -> Trials:
-    """Does the same, but not from memory."""
+    """Does the same without the cache."""
     original = READ_BY_AUTHORS.get(name, name)
     trials = stack([datasets.load(original, seed=seed, raw_dir=raw_dir) for seed in seeds], seeds)
     return trials if original == name else trials._replace(test=_older(trials.train, trials.test))
 
 
 def _older(train: Part, test: Part) -> Part:
-    """Returns test data in which everybody is 73 years older: what the authors' code makes of Adult.
+    """Returns test data in which everybody is 73 years older, as the authors' code reads Adult.
 
     Their adult.test begins with a remark in the column of ages, so these are read as text, and those of adult.data as
     numbers. Text and numbers are then encoded together as categories: numbers first, 0 to 72, then text, 73 to 145.
@@ -76,9 +76,9 @@ def stack(splits: list[datasets.Splits], seeds: Sequence[int]) -> Trials:
 def balanced(trials: Trials, balance: str) -> Trials:
     """Applies the supplement's weights or oversampling.
 
-    Weights enter training and validation loss, W = (n + p) / (2 n) for negatives and (n + p) / (2 p) for positives.
+    Weights enter the training and validation loss: W = (n + p) / (2 n) for negatives and (n + p) / (2 p) for positives.
     Oversampling repeats positives of the training part only, drawn with replacement, until there are as many as
-    negatives; the originals stay.
+    negatives; the originals are kept.
     """
     if balance == "weighted":
         return trials._replace(train=_weighted(trials.train), validation=_weighted(trials.validation))

@@ -1,4 +1,4 @@
-"""What is reported of a trained classifier: the paper's columns, and those that it should have had."""
+"""What is reported about a trained classifier: the paper's columns, and those that it should have had."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ THRESHOLDS = tuple(round(0.1 * k, 1) for k in range(1, 10))
 
 
 class Progress(NamedTuple):
-    """How a trial went; the first columns of its line."""
+    """How a trial went: the first columns of its line."""
 
     trial: int
     best_epoch: float
@@ -30,7 +30,7 @@ def lines(progress: Progress, readings: tuple[str, ...], validation: Outputs, te
 
 
 def read(reading: str, validation: Outputs, test: Outputs) -> dict[str, float]:
-    """Evaluates logits as what they are, or as the paper read them; a threshold is tuned on probabilities only."""
+    """Evaluates logits correctly, or as the paper read them; a threshold is tuned on probabilities only."""
     if reading == "logits":
         return evaluate(*test)
     labels, logits = test
@@ -42,7 +42,7 @@ def evaluate(labels: np.ndarray, outputs: np.ndarray, tuned: float | None = None
 
     Args:
         labels: 0 or 1.
-        outputs: Probabilities; or logits that are thresholded as if they were, which is what the paper did.
+        outputs: Probabilities, or logits that are thresholded as if they were probabilities, as in the paper.
         tuned: A threshold chosen on validation data. Defaults to `None`: no column for it.
     """
     at = {threshold: _at(labels, outputs, threshold) for threshold in THRESHOLDS}

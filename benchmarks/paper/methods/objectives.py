@@ -1,6 +1,6 @@
-"""The losses by name, each (labels, logits, weights), all of shape (samples, trials), to one loss for each trial.
+"""The losses by name; each maps (labels, logits, weights), all (samples, trials), to one loss for each trial.
 
-The soft-set losses are the package's: to them a trial is a class, so `average=None` gives each trial its own loss.
+The set losses are the package's: to them a trial is a class, so `average=None` gives each trial its own loss.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OBJECTIVES: dict[str, Objective] = {
     "dice_logits_authors": authors.dice_logits,
 }
 
-# What the test outputs are read as; BCE is read both ways, since only the reading differs.
+# How the test outputs are read; BCE is read both ways, since only the reading differs.
 READINGS = {
     "bce": ("probabilities", "logits"),
     **dict.fromkeys(("wmw_authors", "dice_logits", "dice_logits_authors"), ("logits",)),

@@ -1,4 +1,4 @@
-"""What every method is: asked with a `Job`, it yields lines for the CSV file; and which method trains what."""
+"""What every method does: given a `Job`, it yields lines for the CSV file; and which method trains what."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Job(NamedTuple):
     Attributes:
         configuration: The loss, the data set, and how to train.
         seeds: The trials that are missing.
-        raw_dir: Folder of raw data files. Defaults to `None`, what the environment says.
-        say: Called with what a progress bar should show. Defaults to nothing.
+        raw_dir: Folder of raw data files. Defaults to `None`: the one that the environment names.
+        say: Called with the text for a progress bar. Defaults to a function that does nothing.
     """
 
     configuration: Configuration
@@ -35,7 +35,7 @@ class Method(Protocol):
 
 
 def method_of(configuration: Configuration) -> Method:
-    """Returns what trains a configuration; imported only now, since not every run has PyTorch, or needs images."""
+    """Returns what trains a configuration; imported here, since not every run has PyTorch or needs images."""
     if configuration.dataset in IMAGES:
         from benchmarks.paper.methods.cifar10.method import train
     elif configuration.loss == "adversarial_f1":

@@ -42,6 +42,6 @@ class Configuration(NamedTuple):
 def only(
     wanted: Iterable[Configuration], datasets: list[str] | None = None, losses: list[str] | None = None
 ) -> list[Configuration]:
-    """Returns those on `datasets` and for `losses` where these are given, each once and in order."""
+    """Returns those on `datasets` and for `losses`, if given, each once and in order."""
     found = dict.fromkeys(wanted)
     return [c for c in found if (not datasets or c.dataset in datasets) and (not losses or c.loss in losses)]

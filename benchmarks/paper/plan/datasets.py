@@ -5,7 +5,7 @@ from __future__ import annotations
 TABULAR = ("cocktail_party", "adult", "mammography", "creditcard_fraud")
 SYNTHETIC = ("synthetic_05", "synthetic_33")
 IMAGES = ("cifar10_transportation", "cifar10_frog")
-# Data as the authors' code reads them, and the data set that they are; shown beside it where that matters most.
+# Data as the authors' code reads them, and the original data set; shown beside it where the difference matters most.
 READ_BY_AUTHORS = {"adult_authors": "adult"}
 ADULT_TWICE = ("cocktail_party", "adult", "adult_authors", "mammography", "creditcard_fraud")
 

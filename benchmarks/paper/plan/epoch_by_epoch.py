@@ -16,7 +16,7 @@ LOSSES = {
     "bce": "BCE (probabilities)",
 }
 CONFIGURATIONS = [Configuration(dataset, loss) for dataset in IMAGES for loss in LOSSES]
-# Those that are soft F1, by loss and network.
+# The labels of soft F1, by loss and network.
 SOFT_F1 = {
     (loss, network): f"{label}{suffix}"
     for network, label in NETWORKS.items()

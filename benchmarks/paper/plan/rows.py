@@ -1,4 +1,4 @@
-"""The rows of tables: what was trained, how its outputs are read, and which of the paper's rows is beside it."""
+"""The rows of tables: what was trained, how its outputs are read, and which of the paper's rows belongs to it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def paired(label: str, loss: str, reading: str = "probabilities") -> Row:
 
 
 def soft(*losses: str) -> tuple[Row, ...]:
-    """Returns the rows of soft-set losses."""
+    """Returns the rows of set losses."""
     return tuple(paired(SOFT[loss], loss) for loss in losses)
 
 
@@ -54,7 +54,7 @@ SOFT = {
     "f2_linear": "soft F2, linear",
     "f3_linear": "soft F3, linear",
 }
-# In tables of networks that take seconds, but trained on request only: hours, and a package of its own.
+# In tables of networks that take seconds, but trained only on request: it takes hours, and an extra package.
 ADVERSARIAL = tuple(
     row._replace(trained_by=ADVERSARIAL_TABLE)
     for row in (
@@ -75,7 +75,7 @@ BASELINES = (
     paired("SVM for the ROC area", "svm_roc", "decision"),
 )
 IMAGE_ROWS = (*soft("f1_linear", "accuracy_linear"), *BCE, DICE, paired("Dice on probabilities", "dice"))
-# Ten networks of each of these start with other weights than Keras's.
+# Ten networks of each of these start with weights other than Keras's.
 STARTS = tuple(
     row._replace(label=f"{row.label}, {owner}'s initial weights", start=owner.lower(), paper_table=table)
     for row, table in zip(soft("accuracy_linear", "accuracy_sigmoid"), ("1", "sigmoid"), strict=True)

@@ -1,4 +1,4 @@
-"""The tables: each says what it shows, and so what has to be trained for it; what several share is trained once."""
+"""The tables: each says what it shows, and thus what must be trained for it; what several share is trained once."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ TABLES = (
         ("mean_f1", "mean_accuracy", "f1_at_half", "f1_tuned", "auroc", "epochs"),
     ),
 )
-# What can be asked for by `--table`; the adversarial rows of several tables are a request of their own.
+# The choices of `--table`; the adversarial rows of several tables are a separate choice.
 NAMES = (*dict.fromkeys(table.name for table in TABLES), rows.ADVERSARIAL_TABLE)
 
 

@@ -16,13 +16,13 @@ _ADVERSARIAL = ("ap-perf", "torch")  # only where they are installed
 
 
 def read(folder: Path) -> dict[str, str]:
-    """Returns what was written to `folder`; nothing if nothing was."""
+    """Returns what was written to `folder`; an empty dict if nothing was."""
     path = folder / FILE
     return json.loads(path.read_text()) if path.exists() else {}
 
 
 def write(folder: Path) -> None:
-    """Writes versions and the machine to `folder`; those of packages that only an earlier run had are kept."""
+    """Writes versions and the machine to `folder`; keeps the versions of packages that only an earlier run had."""
     earlier = {name: version for name, version in read(folder).items() if name in _ADVERSARIAL}
     now = {name: version for name in _ADVERSARIAL if (version := machine.version(name))}
     facts = {"Python": platform.python_version()}

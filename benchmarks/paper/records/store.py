@@ -33,7 +33,7 @@ def add(configuration: Configuration, lines: list[Line], folder: Path = FOLDER) 
 def epochs_path(
     configuration: Configuration, folder: Path = FOLDER, network: str = "tiny_darknet", trial: int = 0
 ) -> Path:
-    """Returns where a network that was tested after every epoch has its lines: beside those of the trials."""
+    """Returns the file of a network that was tested after every epoch, beside those of the trials."""
     trials = folder / configuration.path
     return trials.with_name(f"{trials.stem}-{network}-trial{trial}-epochs.csv")
 
@@ -47,7 +47,7 @@ def read_lines(path: Path) -> list[Line]:
 
 
 def write_lines(path: Path, lines: list[Line]) -> None:
-    """Writes a file; a reader, or a run that was killed, sees the old one or the new one."""
+    """Writes a file as a whole: a reader, or a killed run, sees either the old one or the new one."""
     for line in lines:
         if line.keys() != lines[0].keys():
             odd = sorted(line.keys() ^ lines[0].keys())

@@ -1,4 +1,4 @@
-"""What must hold, checked on the results: each claim is one line with its numbers and a verdict."""
+"""What should hold, checked on the results: each claim has its numbers and a verdict for each data set."""
 
 from __future__ import annotations
 
@@ -108,11 +108,11 @@ def _claim(name: str, dataset: str, numbers: str, holds: bool) -> Claim:
 
 
 def _paired_claim(name: str, dataset: str, gap: Number, bound: float) -> Claim:
-    """A verdict needs two standard errors; nearer to the bound ten trials cannot tell. Nor can one trial."""
+    """A verdict needs two standard errors: closer to the bound, ten trials cannot decide. Nor can one trial."""
     if gap.count == 1:
-        return name, LABELS[dataset], f"{gap.mean:+.3f} (one trial)", "undecided (one trial)"
+        return name, LABELS[dataset], f"{gap.mean:+.3f}", "undecided (one trial)"
     error = gap.deviation / np.sqrt(gap.count)
-    numbers = f"{gap.mean:+.3f} ± {error:.3f} (paired, standard error, n = {gap.count})"
+    numbers = f"{gap.mean:+.3f} ± {error:.3f}" + ("" if gap.count == TRIALS else f" (n = {gap.count})")
     if abs(gap.mean - bound) < 2 * error:
         return name, LABELS[dataset], numbers, "undecided (within two standard errors)"
     return _claim(name, dataset, numbers, gap.mean >= bound)

@@ -24,8 +24,8 @@ _TEXT = """\
 
 Tested after every epoch (`python -m benchmarks.paper --epoch-by-epoch EPOCHS --trials TRIALS`); a trial
 counts at its epoch with the lowest validation loss. The loss over thresholds is that of the authors' code:
-the mean over 0.1 ... 0.9 with δ = 0.2, where the paper says 0.5 and δ = 0.1. Why there are several networks
-is said in the first part of this page.
+the mean over 0.1 ... 0.9 with δ = 0.2, where the paper says 0.5 and δ = 0.1. The first part of this page
+says why there are several networks.
 """
 
 

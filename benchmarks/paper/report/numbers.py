@@ -30,7 +30,7 @@ class Number(NamedTuple):
         return f"{self.mean:.3f} ± {self.deviation:.3f}" if self.count > 1 else f"{self.mean:.3f}"
 
     def __str__(self) -> str:
-        """Returns it as a table shows it."""
+        """Returns the number as a table shows it."""
         if self.mean != self.mean:  # a row without this value, such as the tuned threshold of logits
             return "-"
         text = f"{self.mean:.0f}" if self.mean >= 10 else self.text
@@ -69,7 +69,7 @@ def measured(configuration: Configuration, reading: str, metric: str, folder: Pa
 def epochs(
     configuration: Configuration, folder: Path = store.FOLDER, network: str = "tiny_darknet"
 ) -> list[list[Line]]:
-    """Returns for each trial what the network was worth after each epoch; no trial if it was not tested after each."""
+    """Returns the lines of each epoch for each trial; no trial if the network was not tested after each epoch."""
     paths = (store.epochs_path(configuration, folder, network, trial) for trial in range(TRIALS))
     return [lines for path in paths if (lines := store.read_lines(path))]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks import markdown
 from benchmarks.paper.plan.tables import TABLES
 from benchmarks.paper.records import environment, store
+from benchmarks.paper.report.claim_tables import claim_tables
 from benchmarks.paper.report.claims import claims
 from benchmarks.paper.report.more_epochs import more_epochs_section
 from benchmarks.paper.report.tables import section
@@ -27,13 +27,12 @@ def write(folder: Path = store.FOLDER, page: Path = PAGE) -> None:
 
 def render(folder: Path = store.FOLDER) -> str:
     """Returns the page: the written part with the checked claims in it, then every table of the paper."""
-    text = TEXT.read_text().replace("{claims}", _claims(folder)).replace("{environment}", _environment(folder))
+    parts = {"{claims}": claim_tables(claims(folder)), "{environment}": _environment(folder)}
+    text = TEXT.read_text()
+    for name, part in parts.items():
+        text = text.replace(name, part)
     sections = [*(section(table, folder) for table in TABLES), more_epochs_section(folder), timing_section(folder)]
     return "\n".join([text.rstrip(), "", "## Tables", "", *sections]).rstrip() + "\n"
-
-
-def _claims(folder: Path) -> str:
-    return markdown.table(["claim", "data set", "measured", "verdict"], claims(folder))
 
 
 def _environment(folder: Path) -> str:

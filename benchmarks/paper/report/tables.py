@@ -12,18 +12,18 @@ from benchmarks.paper.plan.tables import COLUMNS, Table
 from benchmarks.paper.records import store
 from benchmarks.paper.report.numbers import in_paper, measured
 
-# Why a row may have fewer than ten trials; anything else is only waiting for its turn.
+# Why a row may have fewer than ten trials; any other row has simply not been run yet.
 REASONS = {
-    "adversarial_f1": "The adversarial F1 has as many trials as n says, of five minutes of one core each: AP-Perf "
-    "needs 0.1 s for a batch of 20. `python -m benchmarks.paper --table adversarial` runs all ten.",
-    "cifar10": "Rows have as many trials as n says, of 15 minutes of processor time each: ten of them took two cores "
-    "of a shared machine 99 minutes. They were trained while the network still started with Keras's initial weights; "
-    "the next table has it as it is now. On a GPU `python -m benchmarks.paper --table cifar10` runs the full protocol.",
+    "adversarial_f1": "The adversarial F1 has n trials of five minutes of one core each: AP-Perf needs 0.1 s for a "
+    "batch of 20. `python -m benchmarks.paper --table adversarial` runs all ten.",
+    "cifar10": "Rows have n trials of 15 minutes of processor time each: ten of them took two cores of a shared "
+    "machine 99 minutes. They were trained while the network still started with Keras's initial weights; the next "
+    "table shows it as it is now. On a GPU, `python -m benchmarks.paper --table cifar10` runs the full protocol.",
 }
 
 
 def section(table: Table, folder: Path) -> str:
-    """Returns a table, once for each data set, and what is missing in it."""
+    """Returns a table, repeated for each data set, and what is missing in it."""
     parts = [f"### {table.title}", ""]
     for dataset in table.datasets:
         header = [LABELS[dataset], *(COLUMNS[column] for column in table.columns)]

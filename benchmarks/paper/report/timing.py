@@ -16,9 +16,9 @@ _LOSSES = {"soft F1": "f1_linear", "adversarial F1": "adversarial_f1"}
 _TEXT = """\
 ### Training times
 
-The paper: a median of 2.3 ± 0.16 minutes a trial for soft F1 and of 70 ± 118 minutes for the adversarial F1,
-both on a CPU. Ours: the wall-clock time of ten trials side by side, divided by ten, compilation included, on
-a machine that others used at the same time. The adversarial F1 is stopped by the clock, see its rows.
+The paper reports a median of 2.3 ± 0.16 minutes a trial for soft F1 and of 70 ± 118 minutes for the adversarial
+F1, both on a CPU. Ours is the wall-clock time of ten trials side by side, divided by ten, including compilation,
+on a machine that others used at the same time. The adversarial F1 is stopped by the clock; see its rows.
 """
 
 

@@ -31,7 +31,7 @@ def methods_at(results: Results, batch_size: int) -> list[str]:
 
 
 def shared_data(results: Results, batch_size: int, methods: Iterable[str] | None = None) -> list[str]:
-    """Returns the data sets on which all of `methods` (all that there are) have results: means need the same ones."""
+    """Returns the data sets on which all of `methods` (by default all) have results: means need the same ones."""
     methods = methods_at(results, batch_size) if methods is None else list(methods)
     return [data for data in DATA if methods and all(Row(data, name, batch_size) in results for name in methods)]
 

@@ -43,7 +43,7 @@ def pairs(results: Results, labels: Labels, batch_size: int, column: str) -> str
 
 
 def against(results: Results, labels: Labels, batch_size: int, other: str) -> str:
-    """Returns each method's mean difference to another one in each column, with its interval; positive is better."""
+    """Returns each method's mean difference from another one in each column, with its interval; positive is better."""
     columns = [column for column in COLUMNS if column != "seconds"]
     rows = []
     for method in methods_at(results, batch_size):

@@ -32,7 +32,7 @@ _MORE = {
 
 
 class Goal(NamedTuple):
-    """What some losses may cost on a batch; without a limit where it is only to be known."""
+    """What some losses may cost on a batch; without a limit if the cost is only reported."""
 
     batch: Batch
     limits: dict[str, float | None]

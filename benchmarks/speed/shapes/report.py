@@ -16,9 +16,9 @@ HEADER = ("work", "loss", "ratio, median [quartiles]", "ms", "goal", "met")
 
 def page(results: Results) -> str:
     """Returns the page of all parts that were measured."""
-    parts = ["# Speed in everyone's shape", made_by(results), goals(results)]
+    parts = ["# Speed with other shapes", made_by(results), goals(results)]
     if "sizes" in results:
-        parts += ["## Batch sizes that were not seen before", new_sizes(results["sizes"])]
+        parts += ["## New batch sizes", new_sizes(results["sizes"])]
     if "metrics" in results:
         parts += ["## Five scores of the same cells in `fit`", shared(results["metrics"])]
     for number, found in results.get("growth", {}).items():

@@ -1,4 +1,4 @@
-"""Measures all parts, or some, and keeps what was measured before of the others."""
+"""Measures all parts, or some, and keeps the earlier results of the others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.speed.shapes import first_epoch, growth, metrics, plan, sizes
 from benchmarks.speed.timing import Rounds, summary
 
 PARTS = ("steps", "sizes", "first epoch", "metrics", "growth")
-SHORT = ("steps", "sizes", "metrics")  # the others start many processes, or need several devices
+SHORT = ("steps", "sizes", "metrics")  # the other parts start many processes, or need several devices
 
 
 def run(seconds: float, quick: bool, parts: Sequence[str], before: Results, save: Callable[[Results], None]) -> None:
@@ -20,7 +20,7 @@ def run(seconds: float, quick: bool, parts: Sequence[str], before: Results, save
 
     Args:
         seconds: Time for each group of losses.
-        quick: Whether a look is enough.
+        quick: Whether a quick look is enough.
         parts: What to measure.
         before: What was measured before.
         save: What to do with the results.

@@ -1,4 +1,4 @@
-"""Batches of sizes that were not seen before, in a step that is traced once for all of them."""
+"""Batches of new sizes, in a step that is traced once for all of them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ LIMITS = {"ms": 3.0, "programs": 24, "MB": 60}
 
 
 def run(sizes: int) -> dict[str, Any]:
-    """Measures each loss in a process of its own."""
+    """Measures each loss in a separate process."""
     return {name: in_own_process(new_sizes, (name, sizes)) for name in (BASE, ONE, SEVERAL)}
 
 
 def new_sizes(case: tuple[str, int]) -> dict[str, Any]:
-    """Returns the quartiles of the time of a first call, the number of compiled programs, and what memory they take."""
+    """Returns the quartiles of the time of a first call, the number of compiled programs, and the memory they take."""
     name, count = case
     loss, random = LOSSES[name], np.random.default_rng(0)
     y, p = (tf.constant(x) for x in Batch(LARGEST).arrays())

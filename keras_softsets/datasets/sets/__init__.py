@@ -1,1 +1,1 @@
-"""The data sets, one file each: facts, files, reader and citation. `_catalog.py` has a line for each of them."""
+"""The data sets, one file each: facts, files, reader and citation. `_catalog.py` lists them."""

@@ -1,8 +1,8 @@
 """Adult: does a person earn more than 50,000 dollars a year? UCI's two files.
 
-`fnlwgt`, the number of people a row stands for, is left out as in the paper. A category becomes its place in the
-alphabetical list of the categories, with `?`, the sign for a missing value, as a category of its own. The lists are
-part of the code, so the encoding does not depend on which rows are read.
+`fnlwgt`, the number of people that a row represents, is left out, as in the paper. A category is encoded as its place
+in the alphabetical list of categories, in which `?`, the sign for a missing value, is a separate category. The lists
+are part of the code, so the encoding does not depend on which rows are read.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,7 @@
 """CIFAR-10 as two binary tasks, from the official binary batches, their archive, or lossless sheets of images.
 
-All three are turned back into the official binary records, whose SHA-1 digests are known, so an image that differs in
-one pixel is found. The batches of the "python version" are pickles, which can run code when they are read; they are not
-accepted.
+All three are converted back to the official binary records, whose SHA-1 digests are known, so even one wrong pixel is
+detected. The batches of the "python version" are not accepted, because they are pickles, which can run code when read.
 """
 
 import functools
@@ -41,7 +40,7 @@ _OVERHEAD = 2**20  # bytes that an archive may hold besides the batches: headers
 
 
 def read_directory(directory: Path) -> dict[str, Images]:
-    """Reads the training and the test images that lie under `directory`.
+    """Reads the training and test images under `directory`.
 
     Raises:
         FileNotFoundError: If none of the three forms is there.
@@ -57,7 +56,7 @@ def read_directory(directory: Path) -> dict[str, Images]:
 
 
 def _batches(directory: Path) -> Iterator[tuple[str, Path, Images]]:
-    """Yields name, file and content of the six batches, from the first form of which there is a trace."""
+    """Yields name, file and content of the six batches, from the first form of which any file is present."""
     require = functools.partial(_require, directory)
     if find_raw(directory, _FOLDERS, ["data_batch_1.bin"]):
         paths = [require(f"{name}.bin") for name in BATCHES]
@@ -119,7 +118,7 @@ def _to_records(batch: Images) -> bytes:
 
 def _read_sheets(sheets: list[Path], labels: Path) -> Iterator[tuple[str, Path, Images]]:
     lengths = {"train": 5 * TILES * TILES, "test": TILES * TILES}
-    # As 64-bit numbers, the widest that anybody would use.
+    # As 64-bit numbers, the widest that anyone would use.
     classes = read_npz(LocalFile(labels, 8 * sum(lengths.values()) + _OVERHEAD, URL), lengths)
     by_batch = np.concatenate([classes["train"], classes["test"]]).reshape(len(BATCHES), -1)
     for name, path, ids in zip(BATCHES, sheets, by_batch, strict=True):

@@ -5,7 +5,7 @@ the origin halfway between the two, the one with the smaller ID on the negative 
 A direction enters by its cosine and sine. Of the pair, y is zero by construction and left out, so the features are
 2 * (x, cos, sin) + 4 * (x, y, cos, sin) = 22; the other four people come in the order of their IDs.
 
-A pair is positive if it does *not* share a group: that gives the 30.29 % of positives which the paper reports.
+A pair is positive if it does *not* share a group, which gives the 30.29 % of positives that the paper reports.
 """
 
 import itertools
@@ -82,7 +82,7 @@ def pair_features(people: Array, pair: tuple[int, int]) -> Array:
 
 
 def _read_frames(file: LocalFile, stamps: Container[str]) -> dict[str, list[float]]:
-    """Returns x, y and angle of the six, 18 numbers, for the annotated time stamps; one frame in 78 is."""
+    """Returns x, y and angle of the six, 18 numbers, for the annotated time stamps: one frame in 78."""
     frames = {}
     for number, line in progress(read_lines(file), file.path):
         if not line:

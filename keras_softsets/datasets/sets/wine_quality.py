@@ -2,8 +2,8 @@
 
 The file comes with the package, under its own licence: see `files/` beside this folder.
 
-The tasters' grades go from 3 to 9, but only 20 of the 4,898 wines have a 3 and 5 a 9: too few to share out among three
-parts. So the outer grades are joined: class 0 is a quality of at most 4, class 4 one of at least 8.
+The tasters' grades range from 3 to 9, but only 20 of the 4,898 wines have a 3 and only 5 have a 9, too few to divide
+among three parts. The outer grades are therefore merged: class 0 is a quality of at most 4, class 4 one of at least 8.
 """
 
 from collections.abc import Iterator, Sequence
@@ -95,5 +95,5 @@ WINE_QUALITY = DataSet(
         classes=("quality 4 or less", "quality 5", "quality 6", "quality 7", "quality 8 or more"),
         extras=("quality",),
     ),
-    tfds_name="wine_quality_white",  # TFDS has a `wine_quality` of its own, with the quality as a number.
+    tfds_name="wine_quality_white",  # TFDS has a different `wine_quality`, with the quality as a number.
 )

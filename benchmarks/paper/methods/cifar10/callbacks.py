@@ -1,4 +1,4 @@
-"""What `fit` is given: a clock, and the loss of the whole validation part."""
+"""Callbacks for `fit`: a clock, and the loss of the whole validation part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class StopAtTime(keras.callbacks.Callback):
-    """Ends training when the process has used its time, also in the middle of an epoch; others cannot use it up."""
+    """Ends training when the process has used its processor time, even in the middle of an epoch."""
 
     def __init__(self, deadline: float) -> None:
         super().__init__()

@@ -2,9 +2,9 @@
 
     python -m benchmarks.paper --epoch-by-epoch 100 --trials 2 --loss f1_linear_mean --network yolov3_tiny --raw-dir ...
 
-A run that was interrupted resumes after its last whole epoch, and one that is given more epochs adds to its lines.
-Both need the weights that it keeps beside its lines. They are not committed: to repeat a committed run, give another
-folder for the results.
+A run that was interrupted resumes after its last complete epoch, and a run that is given more epochs adds to its lines.
+Both need the weights that the run keeps beside its lines. These are not committed: to repeat a committed run, give
+another folder for the results.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _resume(model: keras.Model, samples: int, weights: Path, lines: list[Line]) 
     model.optimizer.build(model.trainable_variables)
     if weights.exists():
         model.load_weights(weights)
-    elif len(lines) > 1:  # a single line may be that of a run killed before it wrote its first weights
+    elif len(lines) > 1:  # a single line may come from a run killed before it wrote its first weights
         raise FileNotFoundError(
             f"{weights} is missing, so the run of {len(lines)} epochs beside it cannot be resumed. "
             "To start over, give another folder for the results, or delete the lines."

@@ -21,7 +21,7 @@ from keras_softsets.datasets import Splits
 
 PATIENCE = 100
 MOST_EPOCHS = 1000
-MINUTES_ON_CPU = 15.0  # ten rows of one trial take two cores 75 minutes, if nobody else uses them
+MINUTES_ON_CPU = 15.0  # ten rows of one trial take 75 minutes on two idle cores
 
 
 def train(job: Job) -> Iterator[list[Line]]:
@@ -36,7 +36,7 @@ def train(job: Job) -> Iterator[list[Line]]:
 
 
 def _fit(model: keras.Model, splits: Splits, seed: int) -> evaluation.Progress:
-    """Trains the model until it gets no better, or until its time is used, and restores its best weights."""
+    """Trains the model until it stops improving or its time is used up, and restores its best weights."""
     started = time.process_time()
     stopping = keras.callbacks.EarlyStopping("whole_val_loss", patience=PATIENCE, mode="min", restore_best_weights=True)
     clock = StopAtTime(float("inf") if tf.config.list_physical_devices("GPU") else started + 60 * MINUTES_ON_CPU)

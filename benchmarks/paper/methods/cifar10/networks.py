@@ -24,7 +24,7 @@ def tiny_darknet_keras() -> keras.Model:
 
 
 def yolov3_tiny() -> keras.Model:
-    """Returns the backbone of YOLOv3-tiny: the paper cites YOLOv3 for its network, and that is what is tiny there."""
+    """Returns the backbone of YOLOv3-tiny: the paper cites YOLOv3 for its network, and this is YOLOv3's tiny one."""
     inputs = x = keras.Input((32, 32, 3), name="image")
     for index, filters in enumerate((16, 32, 64, 128, 256, 512, 1024)):
         x = keras.layers.Conv2D(filters, 3, padding="same", use_bias=False, kernel_initializer=_uniform())(x)

@@ -46,9 +46,9 @@ def _loss(name: str) -> keras.losses.Loss:
 
 
 def batches(part: tuple[np.ndarray, np.ndarray]) -> tf.data.Dataset:
-    """Returns a part in batches, in another order every epoch.
+    """Returns a part in batches, in a new order every epoch.
 
-    Arrays given to `fit` are tuned while they are read, and the end of an epoch waits for the tuner to wake up: twenty
+    With arrays, `fit` tunes its pipeline while it reads, and the end of an epoch waits for the tuner to wake up: twenty
     seconds after an epoch of 45, with TensorFlow 2.21.
     """
     arrays = [tf.constant(array) for array in part]

@@ -1,4 +1,4 @@
-"""Adam on plain tensors, the update of `keras.optimizers.Adam`: a Keras optimizer cannot live inside an XLA loop.
+"""Adam on plain tensors, as in `keras.optimizers.Adam`: a Keras optimizer cannot be used inside an XLA loop.
 
 It is elementwise, so on stacked weights it is one Adam for each trial.
 """

@@ -1,9 +1,9 @@
 """Trains all trials side by side: stacked weights, data in memory, many epochs in one XLA-compiled call.
 
 A trial is the same whatever else is trained beside it: split, initial weights, batch order and dropout come from its
-own seed, so losses are compared on pairs. Early stopping is each trial's own: after `patience` epochs without a better
-validation loss, computed on the whole validation part at once, its best weights are final. On larger data sets, trials
-that have stopped leave the stack when half of it has: there, a smaller stack is worth another compilation.
+own seed, so losses are compared on pairs. Each trial has its own early stopping: after `patience` epochs without a
+better validation loss, computed on the whole validation part at once, its best weights are final. On larger data sets,
+stopped trials leave the stack once half of it has stopped: there, a smaller stack is worth another compilation.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def batch_orders(trials: Trials, settings: Settings, epoch: int, count: int) -> 
 
 
 def _check_finite(losses: np.ndarray, seeds: np.ndarray) -> None:
-    """Raises if a trial diverged: a loss of NaN is never better, so it would pass for early stopping."""
+    """Raises if a trial diverged: a loss of NaN is never better, so it would look like early stopping."""
     diverged = seeds[~np.isfinite(losses).all(axis=0)]
     if len(diverged):
         raise FloatingPointError(f"The validation loss is not a finite number in the trials {diverged.tolist()}.")

@@ -16,7 +16,7 @@ Weights = list[tf.Tensor]  # kernel, bias, kernel, bias, ...; each with the tria
 
 
 def initial_weights(features: int, seeds: np.ndarray, start: str = "keras") -> Weights:
-    """Returns what each seed's network starts with.
+    """Returns the initial weights of each seed's network.
 
     Args:
         features: Number of input features.
@@ -60,10 +60,10 @@ def logits(weights: Weights, x: tf.Tensor, masks: list[tf.Tensor] | None = None)
 
 
 def dropout_masks(seeds: tf.Tensor, step: tf.Tensor, samples: int) -> list[tf.Tensor]:
-    """Draws the masks of one step, 0 or 2 for each unit, from a stream of each trial's own.
+    """Draws the masks of one step, 0 or 2 for each unit, from a separate stream for each trial.
 
-    Half of the units are dropped, so one random bit decides: one integer of 32 bits serves a layer, which made an
-    epoch more than twice as fast as one uniform number for each unit.
+    Half of the units are dropped, so one random bit decides: a 32-bit integer is enough for a layer, which makes an
+    epoch more than twice as fast as one uniform number for each unit does.
     """
     trials = [
         tf.random.stateless_uniform([samples, len(UNITS)], tf.stack([seed, step]), None, None, tf.int32, alg="philox")

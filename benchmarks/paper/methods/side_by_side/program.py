@@ -47,7 +47,7 @@ class Program(NamedTuple):
         masks = None
         if self.settings.dropout:
             masks = network.dropout_masks(self.seeds, step, self.settings.batch_size)
-        # Weight 0 is absence to every objective, so a short last batch needs no program of its own.
+        # Weight 0 means absent in every objective, so a short last batch needs no separate program.
         weight = batch.weight * tf.cast(rows >= 0, tf.float32)
         outputs = network.logits(weights, batch.x, masks)
         return tf.reduce_sum(self.objective(tf.transpose(batch.y), outputs, tf.transpose(weight)))

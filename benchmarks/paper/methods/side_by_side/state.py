@@ -32,8 +32,8 @@ def first_state(trials: Trials, start: str = "keras") -> State:
 
 
 def keep_best(state: State, losses: tf.Tensor, epoch: tf.Tensor, patience: int) -> State:
-    """Returns the state with the weights of those trials kept whose validation loss is the lowest so far."""
-    # A trial that has stopped goes on computing until its call ends, but nothing better is accepted from it.
+    """Returns the state, with the weights of trials kept if their validation loss is the lowest so far."""
+    # A trial that has stopped keeps computing until its call ends, but nothing more is accepted from it.
     better = (losses < state.best_loss) & (epoch - state.best_epoch <= patience)
     chosen = [
         tf.where(tf.reshape(better, [-1] + [1] * (len(new.shape) - 1)), new, old)

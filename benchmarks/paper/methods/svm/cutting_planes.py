@@ -4,7 +4,7 @@
 
 There are exponentially many labellings, but the most violated one is found by sorting, and a few dozen of them are
 enough. Each is a constraint (`gap`, `loss`): the difference of the features, and Delta. The small dual problem over the
-constraints is solved exactly enough by pairwise coordinate ascent.
+constraints is solved with sufficient precision by pairwise coordinate ascent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def fit(x: np.ndarray, y: np.ndarray, find: Find, cost: float) -> np.ndarray:
         cost: C, what a unit of the loss costs.
     """
     weights = np.zeros(x.shape[1])
-    # The true labelling is a constraint too (gap 0, loss 0); with it the multipliers always sum to C.
+    # The true labelling is a constraint too (gap 0, loss 0); with it, the multipliers always sum to C.
     gaps, losses, multipliers = np.zeros((1, x.shape[1])), np.zeros(1), np.array([float(cost)])
     for _ in range(MOST_CONSTRAINTS):
         gap, loss = find(x, y, x @ weights)

@@ -38,7 +38,7 @@ def trial_line(loss: str, trials: Trials, trial: int) -> Line:
 
 
 def _evaluate(validation: evaluation.Outputs, test: evaluation.Outputs) -> dict[str, float]:
-    """Evaluates decisions at 0: SVM outputs are no probabilities, so a mean over thresholds is that decision's."""
+    """Evaluates decisions at 0: SVM outputs are not probabilities, so this replaces the mean over thresholds."""
     labels, scores = test
     values = evaluation.evaluate(labels, _decision(scores))
     ranking = evaluation.evaluate(labels, scores)
