@@ -50,7 +50,7 @@ class Heaviside:
     def pieces(self, thresholds: Sequence[float]) -> Pieces | None:
         """The intervals on which every `h(., threshold)` is linear; None if there are none.
 
-        An approximation with such intervals costs no more at many thresholds than at one.
+        With such intervals, a hundred thresholds cost hardly more than ten.
         """
         return None
 
