@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from keras_softsets._backend import Tensor
 
-_FEWEST = 2**8  # elements; fewer take as long
+_FEWEST = 2**9  # elements; fewer take as long
 _MANY = 2**17  # elements, beyond which added ones are felt
 _POWERS = 2 ** np.arange(31, dtype="int32")
 _QUARTERS = np.unique(np.outer(_POWERS[2:-1], [4, 5, 6, 7]) // 4).astype("int32")

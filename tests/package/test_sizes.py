@@ -108,7 +108,7 @@ def test_few_sizes_and_little_padding(classes):
     samples = np.unique(np.geomspace(1, 10**7 // classes, 400).astype("int32"))
     sizes = np.array([_sizes.padded_size(tf.constant(n), tf.constant(classes)).numpy() for n in samples])
     assert (sizes >= samples).all()
-    small, many = sizes * classes <= 512, samples * classes > 2**17
+    small, many = sizes * classes <= 1024, samples * classes > 2**17
     assert (sizes <= np.where(many, 1.25, 2.0) * samples)[~small].all()
     assert len(set(sizes[samples <= 100_000 // classes])) <= 12
 
