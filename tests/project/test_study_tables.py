@@ -1,8 +1,10 @@
 """The tables of the studies in the docs are those of the results on disk."""
 
+import numpy as np
 import pytest
 
 from benchmarks import docs_tables
+from benchmarks.classes import records
 from benchmarks.operating import report
 
 
@@ -30,3 +32,15 @@ def test_the_gain_over_balanced_cross_entropy_is_that_of_the_results():
         rows = (f"linear-{batch}-{name}.csv" for name in ("precision_at_recall", "balanced_cross_entropy"))
         difference = report.paired_difference(*(report.by_split(folder / row) for row in rows))
         assert difference.lstrip("+") in page.replace("\n", " "), batch
+
+
+@pytest.mark.parametrize("score", ["f1", "mcc"])
+def test_the_gain_over_the_argmax_of_cross_entropy_is_that_of_the_results(score):
+    values = {
+        (record.method, record.seed): record.value
+        for record in records.read(docs_tables.RESULTS / "classes" / "letter.csv")
+        if (record.score, record.decision) == (score, "argmax")
+    }
+    gains = np.array([values[f"{score}+ce", seed] - values["ce", seed] for seed in range(10)])
+    error = gains.std(ddof=1) / np.sqrt(len(gains))
+    assert f"{gains.mean():.3f} ± {error:.3f}" in (docs_tables.ROOT / "docs/classes.md").read_text()
