@@ -16,6 +16,8 @@ from benchmarks.classes import report as of_classes
 from benchmarks.operating import report as of_operating
 from benchmarks.operating import small_batches
 from benchmarks.operating.__main__ import SPLITS
+from benchmarks.recipes import methods
+from benchmarks.recipes.report import numbers, tables
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -26,12 +28,18 @@ def _classes(name: str) -> str:
     return of_classes.table(plan.STUDIES[name], records.read(RESULTS / "classes" / f"{name}.csv"))
 
 
+def _recipes(batch_size: int) -> str:
+    results = numbers.read(RESULTS / "recipes", methods.TABULAR, (batch_size,))
+    return tables.means(results, {name: method.label for name, method in methods.TABULAR.items()}, batch_size)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "operating linear": lambda: of_operating.table(RESULTS / "operating", "linear", SPLITS),
     "operating mlp": lambda: of_operating.table(RESULTS / "operating", "mlp", SPLITS),
     "small batches": lambda: small_batches.table(RESULTS / "operating" / "small_batches"),
     "classes wine_quality": lambda: _classes("wine_quality"),
     "classes letter": lambda: _classes("letter"),
+    "recipes 1024": lambda: _recipes(1024),
 }
 
 

@@ -1,5 +1,7 @@
 """The page from made-up CSV files: means, wins, intervals, verdicts, and what is missing."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from benchmarks.recipes import evaluation, plan, unet
 from benchmarks.recipes.report import claim, networks, page, tables
 from benchmarks.recipes.report.comparison import compare, of_differences
 from benchmarks.recipes.report.numbers import read
+from benchmarks.recipes.runner import FOLDER
 
 NAMES = ("bce", "f1", "f1_bce_1")
 
@@ -91,6 +94,18 @@ def test_the_page_has_what_there_is(folder):
     first = (folder / "docs" / "images" / "recipes.svg").read_bytes()
     page.write(folder, folder / "docs" / "recipes.md")
     assert (folder / "docs" / "images" / "recipes.svg").read_bytes() == first
+
+
+def test_the_page_says_what_is_not_trained_yet(folder):
+    left = page.text(folder, folder / "recipes.md")
+    assert "not trained yet: batches of 1,024 of" in left
+    assert left.split("not trained yet")[1].split("\n")[0].endswith("the memory of the cells; stuck starts.")
+
+
+def test_the_page_in_the_docs_is_that_of_the_results(tmp_path):
+    docs = Path(__file__).parents[2] / "docs"
+    text = page.text(FOLDER, tmp_path / "recipes.md")
+    assert (docs / "recipes.md").read_text() == text, "run python -m benchmarks.recipes report"
 
 
 def test_an_empty_folder_gives_an_empty_page(tmp_path):

@@ -11,7 +11,9 @@ from benchmarks.recipes.report.numbers import Results, mean, methods_at, shared_
 from benchmarks.recipes.report.tables import Labels
 
 _PANELS = {"auroc": "AUROC", "calibration_error": "calibration error"}
-_COLOURS = {"bce": "#c0392b", "f1_bce": "#1e8449", "f1": "#1b6ca8", "auroc": "#7d3c98"}
+_COLOURS = {"bce": "#c0392b", "f1": "#1b6ca8"}
+_BLEND = "#1e8449"
+_MARKS = "oPXsDv^<>phd*8"
 
 
 def write(results: Results, labels: Labels, batch_sizes: list[int], path: Path) -> None:
@@ -24,7 +26,8 @@ def write(results: Results, labels: Labels, batch_sizes: list[int], path: Path) 
     for line, size in zip(axes, batch_sizes, strict=True):
         for axis, (column, label) in zip(line, _PANELS.items(), strict=True):
             _draw(axis, results, labels, size, column)
-            axis.set(xlabel=label, ylabel="F1 at 0.5", title=f"batches of {size}")
+            axis.set(xlabel=label, ylabel="F1 at 0.5", title=f"batches of {size:,}")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right upper", fontsize=8, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None, "Creator": None})
     plt.close(figure)
@@ -32,8 +35,14 @@ def write(results: Results, labels: Labels, batch_sizes: list[int], path: Path) 
 
 def _draw(axis: plt.Axes, results: Results, labels: Labels, batch_size: int, column: str) -> None:
     data = shared_data(results, batch_size)
-    for method in methods_at(results, batch_size):
+    for number, method in enumerate(methods_at(results, batch_size)):
         point = [mean(results, method, batch_size, each, data) for each in (column, "f1_at_half")]
-        colour = next((c for start, c in _COLOURS.items() if method.startswith(start)), "#7f8c8d")
-        axis.scatter(*point, color=colour, s=22)
-        axis.annotate(labels[method], point, xytext=(4, 2), textcoords="offset points", fontsize=6.5)
+        mark = _MARKS[number % len(_MARKS)]
+        axis.scatter(*point, color=_colour(method), marker=mark, s=45, label=labels[method], alpha=0.85)
+
+
+def _colour(method: str) -> str:
+    """One colour for each family: cross-entropies, set losses and blends."""
+    if "_bce" in method:
+        return _BLEND
+    return next((colour for start, colour in _COLOURS.items() if method.startswith(start)), "#7f8c8d")

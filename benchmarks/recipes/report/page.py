@@ -15,14 +15,36 @@ _INTRODUCTION = """# Which loss when
 Losses for imbalanced classification compared on the same splits, initial weights and batches. The protocol is in
 `benchmarks/recipes/__init__.py`; this page is written by `python -m benchmarks.recipes report` from
 `benchmarks/results/recipes`. Lower is better for the Brier score and the calibration error. In differences, positive is
-better whatever the column; intervals are 95 % bootstrap intervals over paired trials."""
+better whatever the column; intervals are 95 % bootstrap intervals over paired trials. Seconds are rough: other work ran
+on the same two cores, and paused the study now and then."""
 
 
 def write(folder: Path, path: Path) -> None:
     """Writes the page, and its figure beside it."""
-    sections = [_INTRODUCTION, *_tabular(folder, path), *_images(folder), *_memory(folder), *_stuck(folder)]
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n\n".join(sections) + "\n")
+    path.write_text(text(folder, path))
+
+
+def text(folder: Path, path: Path) -> str:
+    """Returns the page; its figure is written beside `path`."""
+    studies = {
+        "CIFAR-10-Frog": list(_images(folder)),
+        "the memory of the cells": list(_memory(folder)),
+        "stuck starts": list(_stuck(folder)),
+    }
+    left = [*_tabular_left(folder), *(name for name, sections in studies.items() if not sections)]
+    pending = [f"Planned, and not trained yet: {'; '.join(left)}."] if left else []
+    found = [section for sections in studies.values() for section in sections]
+    return "\n\n".join([_INTRODUCTION, *pending, *_tabular(folder, path), *found]) + "\n"
+
+
+def _tabular_left(folder: Path) -> Iterator[str]:
+    """Says which data sets lack a method, for each batch size."""
+    results = read(folder, methods.TABULAR, plan.BATCH_SIZES["tabular"])
+    for size in plan.BATCH_SIZES["tabular"]:
+        complete = set(shared_data(results, size)) if set(methods_at(results, size)) == set(methods.TABULAR) else set()
+        if left := [label for name, label in plan.DATA.items() if name not in complete]:
+            yield f"batches of {size:,} of " + (", ".join(left) if complete else "all data sets")
 
 
 def _tabular(folder: Path, path: Path) -> Iterator[str]:
