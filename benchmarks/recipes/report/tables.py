@@ -90,6 +90,7 @@ def _with_deviation(results: Results, row: Row, column: str) -> str:
 
 def _bold(numbers: np.ndarray, columns: list[str]) -> list[list[str]]:
     best = [np.min(c) if name in LOWER_IS_BETTER else np.max(c) for c, name in zip(numbers.T, columns, strict=True)]
+    best = [np.nan if name == "seconds" else b for b, name in zip(best, columns, strict=True)]  # rough: none is best
     digits = [1 if name == "seconds" else 3 for name in columns]
     return [
         [f"**{x:.{d}f}**" if x == b else f"{x:.{d}f}" for x, b, d in zip(line, best, digits, strict=True)]
