@@ -15,7 +15,17 @@ import keras
 import numpy as np
 import pytest
 
-LONGEST = ("test_replicas.py", "test_training.py", "test_examples.py")
+LONGEST = (
+    "test_replicas.py",
+    "test_examples.py",
+    "test_training.py",
+    "test_kernels.py",
+    "test_operating_losses.py",
+    "test_sizes.py",
+    "test_scores.py",
+    "test_losses.py",
+    "test_docs.py",
+)
 
 
 def pytest_collection_modifyitems(items):
