@@ -16,6 +16,7 @@ DECISIONS = {
     "uneven": (0.013, 0.5551, 0.953),
     "per class": PerClass([0.2, 0.7, 0.45]),
     "steep": PerClass([1e-6, 0.7, 1 - 1e-6]),
+    "argmax": "argmax",
 }
 UPSTREAM = np.random.default_rng(1).normal(size=(4, 9, 3))
 
@@ -54,6 +55,15 @@ def test_kernels_equal_the_definition(name, decision):
         close((gradient, expected_gradient))
     else:
         assert not gradient.any()
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 1023, 37_003])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_lose_no_sample_for_any_size(n, weighted):
+    """Slices, lanes and what is left over of both: the soft argmax sums them without a kernel around it."""
+    y, p, w = batch(n, weighted=weighted)
+    close(both(lambda cells: cells(y, p, w).numpy(), "argmax", SOFT["linear"]))
+    close(both(lambda cells: cells(y, p, w).numpy(), 0.3, SOFT["linear"]))
 
 
 @pytest.mark.parametrize("name", SOFT)
