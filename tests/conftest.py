@@ -3,6 +3,7 @@ import gc
 import os
 import shutil
 import tempfile
+from unittest import mock
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
@@ -14,6 +15,8 @@ if "TFDS_DATA_DIR" not in os.environ:  # examples in docs prepare small data set
 import keras
 import numpy as np
 import pytest
+
+from keras_softsets.scores import _registry
 
 LONGEST = (
     "test_replicas.py",
@@ -40,8 +43,10 @@ def pytest_collection_finish():
 
 @pytest.fixture(autouse=True)
 def _fresh_state():
+    """A test's seed, dtype policy and scores of its own are gone after it."""
     keras.utils.set_random_seed(0)
-    yield
+    with mock.patch.dict(_registry._REGISTRY):
+        yield
     keras.config.set_dtype_policy("float32")
 
 
