@@ -50,7 +50,7 @@ class SoftSetLoss(Shown, keras.losses.Loss):
             with `None`. It has no effect otherwise, because a set loss is one number. Defaults to
             `"sum_over_batch_size"`.
         name: Name of the loss. Defaults to `None`: `soft_` and the name of the score.
-        dtype: Type of the result; the computation is in float32 for any dtype of the model. Defaults to `None`, floatx.
+        dtype: Type of the result; it is computed from float32, whatever the model's dtype. Defaults to `None`, floatx.
         **score_args: Parameters of the score, such as `beta=2`.
 
     Examples:
@@ -95,9 +95,9 @@ class SoftSetLoss(Shown, keras.losses.Loss):
             return ops.cast(self.of_totals(totals) / _replicas.count(), self.dtype)
 
     def global_totals(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """The cells of the batch over all replicas, from which the score is computed."""
+        """The cells of the batch over all replicas, in float64: scores do not depend on the order of the samples."""
         totals = self.evaluation.totals(y_true, y_pred, sample_weight, gather=_of_all_replicas)
-        return _replicas.sum_over(ops.cast(totals, "float32"))
+        return _replicas.sum_over(totals)
 
     def of_totals(self, totals: Tensor) -> Tensor:
         """The loss of cells, wherever they were summed."""

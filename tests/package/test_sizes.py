@@ -58,22 +58,24 @@ def padding_cases():
 def test_a_padded_batch_equals_the_unpadded_one(name, n, weighted, compiled):
     y, p, w = batch(n, weighted=weighted)
     p = np.log(p + 1e-3) if name == "logits" else p
-    check(LOSSES[name], [y, p, w], compiled=compiled)
+    # XLA's exp may differ in the last digits from one program to another.
+    check(LOSSES[name], [y, p, w], 3e-7 if name in ("sigmoid", "logits") else 1e-7, compiled)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
 def test_in_every_type(dtype):
     y, p, w = batch(300)
-    check(LOSSES["nine"], [y, tf.cast(p, dtype), w], 2.5e-7 if dtype == "float64" else 1e-3)
+    check(LOSSES["nine"], [y, tf.cast(p, dtype), w], 1e-7)
 
 
-def check(loss, arrays, tolerance=5e-7, compiled=True):  # a few units in the last place of float32
+def check(loss, arrays, tolerance, compiled=True):
+    """The values to 1e-7, the gradients also in proportion to the largest."""
     arrays = [None if x is None else tf.convert_to_tensor(x) for x in arrays]
     for pair in compared(loss, arrays, compiled):
         (value, gradient), (other, slopes) = ([np.asarray(tf.cast(x, tf.float64)) for x in found] for found in pair)
         scale = np.abs(gradient).max()
         assert scale > 0
-        np.testing.assert_allclose(other, value, rtol=tolerance)
+        np.testing.assert_allclose(other, value, rtol=0, atol=1e-7)
         np.testing.assert_allclose(slopes / scale, gradient / scale, rtol=0, atol=tolerance)
 
 
@@ -164,4 +166,4 @@ def test_padding_under_replicas_equals_the_global_batch():
     out = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, timeout=600, check=True).stdout
     difference, scale = map(float, out.split()[-2:])
     assert scale > 0
-    assert difference <= 5e-7 * scale
+    assert difference <= 1e-7 * scale
