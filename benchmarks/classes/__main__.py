@@ -14,9 +14,9 @@ def run(args: argparse.Namespace) -> None:
         study, file = plan.STUDIES[name], args.output / f"{name}.csv"
         for seed in range(args.seeds):
             todo = [m for m in study.methods if (seed, m) not in records.finished(records.read(file), study.scores)]
-            splits = (data.made_up(seed) if args.smoke else data.load(name, seed)) if todo else None
+            splits = (data.made_up(seed) if args.smoke else data.load(study.data, seed)) if todo else None
             for method in todo:
-                found = trial.run(study, splits, method, seed, 2 if args.smoke else trial.EPOCHS)
+                found = trial.run(study, splits, method, seed, 2 if args.smoke else None)
                 records.append(file, found)
                 values = ", ".join(f"{r.score} {r.decision} {r.value:.3f}" for r in found)
                 print(f"{name}, seed {seed}, {method}: {values}, {found[0].seconds:.0f} s", flush=True)

@@ -22,6 +22,8 @@ class Study(NamedTuple):
 
     data: str
     scores: tuple[str, ...]
+    epochs: int = 400  # at most
+    epoch_by_score: bool = False  # else by the method's own loss
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -31,6 +33,7 @@ class Study(NamedTuple):
 
 STUDIES = {
     "wine_quality": Study("wine_quality", ("kappa", "f1", "mcc")),
+    "wine_quality_by_score": Study("wine_quality", ("kappa", "f1", "mcc"), 200, epoch_by_score=True),
     "letter": Study("letter", ("f1", "mcc")),  # letters have no order
 }
 

@@ -23,7 +23,8 @@ def table(study: Study, records: list[Record]) -> str:
 
 def _name(method: str) -> str:
     score = method.removesuffix("+ce")
-    return f"soft {NAMES[score]} + 0.3 cross-entropy" if score != method else NAMES[method]
+    soft = NAMES[method] if method == "ce" else f"soft {NAMES[score]}"
+    return f"{soft} + 0.3 cross-entropy" if score != method else soft
 
 
 def _cells(values: dict, method: str, decision: str, score: str) -> tuple[str, str]:
