@@ -59,4 +59,4 @@ def test_the_table_has_means_and_paired_differences():
     ]
     lines = report.table(plan.STUDIES["letter"], found).splitlines()
     assert "| cross-entropy | offsets | 0.600 ± 0.141 |  |  |  |" in lines
-    assert "| macro F1 | argmax | 0.750 ± 0.212 | +0.150 ± 0.050 |  |  |" in lines
+    assert "| soft macro F1 | argmax | 0.750 ± 0.212 | +0.150 ± 0.050 |  |  |" in lines
