@@ -103,6 +103,33 @@ def test_without_the_implicit_part_the_gradient_is_another(rng):
     assert np.abs(fixed - moving).max() > 0.1 * np.abs(moving).max()
 
 
+@pytest.mark.parametrize("at", [0.3, 1e-3, 1e-6])
+def test_the_rate_changes_by_a_thousandth_per_share_of_the_threshold_at_least(at):
+    """Else the gradient would be huge where hardly any positive is near, and more so for saturated probabilities."""
+    y, w = np.array([1, 1, 0, 0, 0]), np.array([1, 2000, 1, 1, 1])
+    p = np.array([at, 0.9999, 1.3 * at, 0.7 * at, 3 * at], "float32").astype("float64")
+
+    def score(name, p, threshold):
+        cells = reference.cells(y[:, None], p[:, None], w[:, None], thresholds=(threshold,))
+        return reference.SCORES[name](*cells).item()
+
+    def slope(name, moved, x, share=1e-4):
+        return (score(name, *moved(x * (1 + share))) - score(name, *moved(x * (1 - share)))) / (2 * share * x)
+
+    def in_threshold(name):
+        return slope(name, lambda threshold: (p, threshold), p[0])
+
+    def in_p(name):
+        return np.array([slope(name, lambda x, k=k: (np.where(k, x, p), p[0]), p[k].item()) for k in np.eye(5) > 0])
+
+    least = -1e-3 / p[0]
+    assert least < in_threshold("recall") < 0
+    value, gradient = value_and_gradient(SoftPrecisionAtRecall(0.9999), y, p, w)
+    assert value == pytest.approx(1 - score("precision", p, p[0]), rel=1e-5)
+    expected = in_threshold("precision") * in_p("recall") / least - in_p("precision")
+    np.testing.assert_allclose(gradient, expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max())
+
+
 @EACH
 def test_weights_are_copies_zero_weights_absence_and_masks_too(loss, rng):
     y, p, w = rng.integers(0, 2, 30), rng.random(30).astype("float32"), rng.integers(0, 4, 30)
