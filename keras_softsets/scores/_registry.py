@@ -81,7 +81,13 @@ class Score:
         return Score(self.function, of=self.of, curve=self.curve, registered=self.registered, **numbers).checked()
 
     def checked(self) -> Score:
-        """Tries the score on ones: the score itself checks its parameters, and a broken score fails here."""
+        """Tries the score on ones: the score itself checks its parameters, and a broken score fails here.
+
+        A registered score is tried once with each set of parameters, because losses, metrics and `evaluate` all ask.
+        """
+        tried = (self.function, repr(self.parameters))
+        if tried in _WORKING:
+            return self
         errors = []
         for size in (1, 8):  # a score may be made for several thresholds or classes
             try:
@@ -90,6 +96,8 @@ class Score:
             except Exception as error:
                 errors.append(error)
             else:
+                if self.registered:
+                    _WORKING.add(tried)
                 return self
         raise errors[0]
 
@@ -151,6 +159,7 @@ def _ones(of: str, size: int) -> Any:
 
 
 _REGISTRY: dict[str, Score] = {}
+_WORKING: set[tuple[Callable[..., Tensor], str]] = set()
 _MATRIX: dict[str, type] = {"cells": ConfusionMatrix, "classes": MulticlassMatrix}
 
 
