@@ -18,6 +18,7 @@ class Row(NamedTuple):
         paper_table: The table of the paper that has that row. Defaults to `None`, the table of the same name.
         start: Whose initial weights the network has.
         trained_by: The `--table` that trains it. Defaults to `None`, the table that has the row.
+        balance: How it treats the classes' sizes. Defaults to `None`, as its table does.
     """
 
     label: str
@@ -27,6 +28,7 @@ class Row(NamedTuple):
     paper_table: str | None = None
     start: str = "keras"
     trained_by: str | None = None
+    balance: str | None = None
 
 
 def paired(label: str, loss: str, reading: str = "probabilities") -> Row:
@@ -63,6 +65,7 @@ ADVERSARIAL = tuple(
     )
 )
 BCE = (Row("BCE, authors' code (logits)", "bce", "logits", "bce"), Row("BCE (probabilities)", "bce"))
+BALANCED_BCE = Row("balanced BCE (probabilities)", "bce", balance="weighted", trained_by="weighted")
 WMW = (Row("WMW, authors' code", "wmw_authors", "logits", "wmw"), Row("WMW, corrected", "wmw"))
 PAIRS = (*soft("f1_linear", "f1_sigmoid", "accuracy_linear", "accuracy_sigmoid"), *BCE)
 DICE = paired("Dice on logits", "dice_logits", "logits")
@@ -91,4 +94,4 @@ PHANTOMS = (
 def direct(heaviside: str) -> tuple[Row, ...]:
     """Returns the rows of table 1, with the linear or the sigmoid approximation."""
     f1, accuracy, auroc = soft(*(f"{name}_{heaviside}" for name in ("f1", "accuracy", "auroc")))
-    return (f1, *ADVERSARIAL, accuracy, auroc, *WMW, *BCE)
+    return (f1, *ADVERSARIAL, accuracy, auroc, *WMW, *BCE, BALANCED_BCE)

@@ -35,7 +35,7 @@ class Table(NamedTuple):
         datasets: The data sets for which it is repeated.
         rows: What is compared.
         columns: Which metrics, names of `COLUMNS`.
-        balance: Of all its configurations.
+        balance: Of its configurations, unless a row has its own.
         batch_size: Of all its configurations.
         paper_name: Its name among the paper's numbers. Defaults to `None`, the same.
     """
@@ -51,7 +51,7 @@ class Table(NamedTuple):
 
     def configuration(self, dataset: str, row: Row) -> Configuration:
         """Returns what a row is trained as."""
-        return Configuration(dataset, row.loss, self.balance, self.batch_size, row.start)
+        return Configuration(dataset, row.loss, row.balance or self.balance, self.batch_size, row.start)
 
     def paper_key(self, row: Row) -> str:
         """Returns which table of the paper has the row that is shown beside `row`."""
@@ -75,6 +75,7 @@ TABLES = (
             rows.ADVERSARIAL[1],
             rows.WMW[1],
             rows.BCE[1],
+            rows.BALANCED_BCE,
         ),
         ("mean_f1", "f1_at_half", "f1_tuned", "auroc", "auprc", "best_epoch"),
     ),
