@@ -4,11 +4,10 @@ import contextlib
 import json
 import os
 import pathlib
-import subprocess
-import sys
 
 import keras
 import numpy as np
+import processes
 import pytest
 from small_trainings import FakeModel, Interrupt, play, small_fit, small_model
 
@@ -34,11 +33,7 @@ def test_killed_training_ends_as_if_it_had_not_been_killed(tmp_path):
         "9:after/epoch_end",
         "-1:before/train_end",
     ]
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    command = [sys.executable, str(SCRIPT), str(tmp_path), *kills]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    whole, killed = json.loads(done.stdout.splitlines()[-1])
+    whole, killed = json.loads(processes.run_well(SCRIPT, tmp_path, *kills).splitlines()[-1])
     assert killed == whole  # epochs, value, weights to the last bit, and nothing left behind
     assert (whole["stopped_epoch"], whole["best_epoch"]) == (9, 5)  # else the kills have missed their points
     assert whole["left_behind"] == []

@@ -2,13 +2,11 @@
 
 import json
 import math
-import os
 import pathlib
-import subprocess
-import sys
 
 import keras
 import numpy as np
+import processes
 import pytest
 
 from keras_softsets import BlendedLoss, BlendSchedule, SoftF1
@@ -50,11 +48,7 @@ def test_training_uses_them_and_logs_them():
 
 
 def test_killed_training_ends_as_if_it_had_not_been_killed(tmp_path):
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    command = [sys.executable, str(SCRIPT), str(tmp_path), "2", "4", "7"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    whole, killed = json.loads(done.stdout.splitlines()[-1])
+    whole, killed = json.loads(processes.run_well(SCRIPT, tmp_path, 2, 4, 7).splitlines()[-1])
     assert killed == whole  # to the last bit
     assert whole["blend"] == {"f1": 1.0, "bce": 0.25}
 

@@ -1,12 +1,10 @@
 """Blends: each part as if it were alone, in value, gradient and logs; on one device, on two, and after saving."""
 
-import os
 import pathlib
-import subprocess
-import sys
 
 import keras
 import numpy as np
+import processes
 import pytest
 import tensorflow as tf
 from cases import batch
@@ -312,10 +310,7 @@ def test_shapes_that_would_broadcast_are_refused(part, y, p, message):
 @pytest.fixture(scope="module")
 def replicas(tmp_path_factory):
     path = tmp_path_factory.mktemp("replicas") / "blend.npz"
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
-    command = [sys.executable, str(SCRIPT), str(path)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
+    processes.run_well(SCRIPT, path)
     with np.load(path) as found:
         return dict(found)
 

@@ -1,11 +1,10 @@
 """Losses at operating points: implicit gradients against finite differences in float64, and every way to run them."""
 
 import pathlib
-import subprocess
-import sys
 
 import keras
 import numpy as np
+import processes
 import pytest
 import reference
 import tensorflow as tf
@@ -267,8 +266,7 @@ def test_a_model_is_trained_in_mixed_precision_and_found_again(tmp_path, rng):
 
 def test_replicas_are_one_device(tmp_path):
     out = tmp_path / "numbers.npz"
-    done = subprocess.run([sys.executable, SCRIPT, out], capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
+    processes.run_well(SCRIPT, out)
     found = np.load(out)
     for name in found["names"]:
         for key in ("loss", "gradient", "metric"):

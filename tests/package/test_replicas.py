@@ -6,16 +6,14 @@ numbers come back in a file, which is made once and shared by the tests.
 
 import contextlib
 import json
-import os
 import pathlib
 import re
 import signal
 import socket
-import subprocess
-import sys
 
 import keras
 import numpy as np
+import processes
 import pytest
 from cases import LOSSES
 from sklearn import metrics as sklearn_metrics
@@ -23,7 +21,6 @@ from sklearn import metrics as sklearn_metrics
 ROOT = pathlib.Path(__file__).parents[2]
 SCRIPTS = ROOT / "tests" / "scripts"
 EXAMPLE = ROOT / "examples" / "multi_worker.py"
-TIMEOUT = 900  # of a collective that hangs, not of a slow machine
 CONDITIONS = (
     "plain",
     "sample weights",
@@ -35,18 +32,6 @@ CONDITIONS = (
 # In float16 the order of a sum shows in its fourth digit: in the gradients of the model, less in the loss (float32).
 LOSS_TOLERANCE, WEIGHT_TOLERANCE = 1e-6, 1e-5
 HALF_LOSS_TOLERANCE, HALF_WEIGHT_TOLERANCE = 5e-4, 2e-3
-
-
-def environment(**more):
-    clean = {key: value for key, value in os.environ.items() if key not in ("TF_CONFIG", "KERAS_BACKEND")}
-    return {**clean, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", **more}
-
-
-def run(*command, cwd=None):
-    command = [sys.executable, *map(str, command)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=TIMEOUT, cwd=cwd)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +46,7 @@ def once(tmp_path_factory):
         if not folder.exists():
             folder.mkdir()
             failed.add(name)
-            output = run(*command, cwd=folder)
+            output = processes.run_well(*command, cwd=folder)
             failed.remove(name)
             (folder / "output.txt").write_text(output)
         return folder
@@ -228,11 +213,11 @@ def run_workers(folder, *scripts, **more):
     workers = []
     try:
         for index, script in enumerate(scripts):
-            config = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
-            command = [sys.executable, script, "--smoke", "--directory", folder]
-            options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-            workers.append(subprocess.Popen(command, env=environment(TF_CONFIG=json.dumps(config), **more), **options))
-        return [(worker.communicate(timeout=TIMEOUT)[0], worker.returncode) for worker in workers]
+            config = json.dumps({"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}})
+            arguments = ("--smoke", "--directory", folder)
+            workers.append(processes.Started(script, *arguments, TF_CONFIG=config, **more))
+        ended = [worker.done() for worker in workers]
+        return [(each.stdout + each.stderr, each.returncode) for each in ended]
     finally:
         for worker in workers:
             worker.kill()
@@ -240,7 +225,7 @@ def run_workers(folder, *scripts, **more):
 
 def test_two_workers_reproduce_the_losses_of_one_process(undisturbed, tmp_path):
     output, folder = undisturbed
-    alone = run(EXAMPLE, "--smoke", "--directory", tmp_path)
+    alone = processes.run_well(EXAMPLE, "--smoke", "--directory", tmp_path)
     assert "2 replicas" in output
     assert "1 replicas" in alone
     two, one = epoch_losses(output), epoch_losses(alone)
@@ -268,7 +253,7 @@ def test_a_killed_worker_costs_nothing_but_the_unfinished_epoch(undisturbed, tmp
         np.testing.assert_array_equal(a, b)
 
 
-def test_making_losses_and_metrics_does_not_settle_the_devices():
+def test_making_losses_and_metrics_does_not_settle_the_devices(tmp_path):
     """Whoever sets up devices or workers afterwards still can; TensorFlow refuses once an operation has run."""
     code = """
 import tensorflow as tf
@@ -278,4 +263,5 @@ cpu = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 print(len(tf.config.list_logical_devices("CPU")))
 """
-    assert run("-c", code).strip() == "2"
+    (script := tmp_path / "script.py").write_text(code)
+    assert processes.run_well(script).strip() == "2"

@@ -1,11 +1,10 @@
 """Batches padded to a few sizes: the same numbers as without, and few sizes indeed."""
 
 import itertools
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
+import processes
 import pytest
 import tensorflow as tf
 from cases import NINE, batch
@@ -163,7 +162,6 @@ def test_masks_and_logits_inside_a_compiled_step():
 
 def test_padding_under_replicas_equals_the_global_batch():
     """Replicas of 300 and 157 samples, each padded for itself, in a process that has two devices."""
-    out = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, timeout=600, check=True).stdout
-    difference, scale = map(float, out.split()[-2:])
+    difference, scale = map(float, processes.run_well(SCRIPT).split()[-2:])
     assert scale > 0
     assert difference <= 1e-7 * scale

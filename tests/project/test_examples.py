@@ -4,15 +4,14 @@ import contextlib
 import http.server
 import io
 import json
-import os
 import pathlib
 import re
 import runpy
-import subprocess
 import sys
 import threading
 
 import numpy as np
+import processes
 import pytest
 import sklearn.metrics
 import tensorflow as tf
@@ -21,7 +20,6 @@ from keras_softsets import datasets, metrics
 
 ROOT = pathlib.Path(__file__).parents[2]
 SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if not path.name.startswith("_"))
-TIMEOUT = 900  # of a hanging script, not of a slow machine
 NUMBER = r"(-?\d+\.\d+)"
 
 # These set up devices or a score for themselves; the others share the process, and what it has compiled.
@@ -53,7 +51,7 @@ EXPECTED = {
     "serve": (["--model", str(ROOT / "saved_models/example_classifier")], rf'"probability": \[{NUMBER}', []),
     "train_mlp": (
         [
-            "--devices=3",
+            "--devices=2",
             "--loss=SoftFBeta",
             "--beta=2",
             "--threshold",
@@ -86,13 +84,6 @@ def data_dir(tmp_path_factory):
     return tmp_path_factory.mktemp("tensorflow_datasets")
 
 
-def run(script, *arguments, cwd, **environment):
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", **environment}
-    environment.pop("KERAS_SOFTSETS_RAW_DIR", None)  # a smoke run needs no raw data
-    command = [sys.executable, script, *arguments]
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=TIMEOUT)
-
-
 def run_here(script, *arguments):
     """Runs a script in this process, as `python script` would; returns what it prints."""
     sys.argv[:] = [str(script), *arguments]
@@ -105,14 +96,12 @@ def run_here(script, *arguments):
 @pytest.mark.parametrize("script", [s for s in SCRIPTS if s.stem != "multi_worker"], ids=lambda path: path.stem)
 def test_smoke(script, tmp_path, data_dir, monkeypatch):
     arguments, pattern, files = EXPECTED.get(script.stem, ([], NUMBER, []))
+    monkeypatch.setenv("TFDS_DATA_DIR", str(data_dir))
+    monkeypatch.delenv("KERAS_SOFTSETS_RAW_DIR", raising=False)  # a smoke run needs no raw data
     if script.stem in ALONE:
-        done = run(script, "--smoke", *arguments, cwd=tmp_path, TFDS_DATA_DIR=str(data_dir))
-        assert done.returncode == 0, done.stderr[-3000:]
-        shown = done.stdout
+        shown = processes.run_well(script, "--smoke", *arguments, cwd=tmp_path)
     else:
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setenv("TFDS_DATA_DIR", str(data_dir))
-        monkeypatch.delenv("KERAS_SOFTSETS_RAW_DIR", raising=False)  # a smoke run needs no raw data
         monkeypatch.setattr(sys, "argv", list(sys.argv))
         monkeypatch.syspath_prepend(script.parent)  # as `python script` does
         shown = run_here(script, "--smoke", *arguments)
@@ -152,8 +141,8 @@ def test_serve_sends_to_a_server_what_it_answers_itself(tmp_path, monkeypatch):
         url = f"http://127.0.0.1:{server.server_port}"
         file = tmp_path / "rows.json"
         file.write_text("[[1, 1, 1], [-1, 0, 0.5]]")
-        asked = run(script, "--url", url + path, "--instances", f"@{file}", cwd=tmp_path)
-        refused = run(script, "--url", url + "/v1/models/other:predict", cwd=tmp_path)
+        asked = processes.run(script, "--url", url + path, "--instances", f"@{file}")
+        refused = processes.run(script, "--url", url + "/v1/models/other:predict")
         server.shutdown()
     assert asked.returncode == 0, asked.stderr
     assert requests[0] == {"instances": [[1, 1, 1], [-1, 0, 0.5]]}
