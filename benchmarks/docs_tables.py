@@ -13,8 +13,8 @@ from pathlib import Path
 
 from benchmarks.classes import plan, records
 from benchmarks.classes import report as of_classes
+from benchmarks.operating import images, small_batches
 from benchmarks.operating import report as of_operating
-from benchmarks.operating import small_batches
 from benchmarks.operating.__main__ import SPLITS
 from benchmarks.recipes import methods
 from benchmarks.recipes.report import numbers, tables
@@ -36,8 +36,10 @@ def _recipes(batch_size: int) -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "operating linear": lambda: of_operating.table(RESULTS / "operating", "linear", SPLITS),
     "operating mlp": lambda: of_operating.table(RESULTS / "operating", "mlp", SPLITS),
+    "operating images": lambda: images.table(RESULTS / "operating"),
     "small batches": lambda: small_batches.table(RESULTS / "operating" / "small_batches"),
     "classes wine_quality": lambda: _classes("wine_quality"),
+    "classes wine_quality_by_score": lambda: _classes("wine_quality_by_score"),
     "classes letter": lambda: _classes("letter"),
     "recipes 1024": lambda: _recipes(1024),
 }
