@@ -13,7 +13,7 @@ from keras_softsets.decisions import PerClass
 from keras_softsets.thresholds._at_least import rules_of
 from keras_softsets.thresholds._curves import best_of, columns_of, curve_of, within
 from keras_softsets.thresholds._offsets import tune_offsets
-from keras_softsets.thresholds._results import TunedThreshold, TunedThresholdWithCurve
+from keras_softsets.thresholds._results import ThresholdCurve, TunedThreshold, TunedThresholdWithCurve
 
 
 def tune_threshold(
@@ -114,13 +114,19 @@ def tune_threshold(
     columns = columns_of(y_true, y_pred, sample_weight, ignore_class, pooled=average == "micro")
     rules, dtype = rules_of(at_least), np.asarray(y_pred).dtype
     curves = tuple(within(curve_of(resolved, column, dtype), rules, column, dtype) for column in columns)
-    best = [best_of(c) for c in curves]
+    tuned = _best_of_each(curves)
+    if not curve:
+        return tuned
+    return TunedThresholdWithCurve(*tuned, curves if isinstance(tuned.threshold, PerClass) else curves[0])
+
+
+def _best_of_each(curves: Sequence[ThresholdCurve]) -> TunedThreshold:
+    """The best threshold of the only class, or of every class."""
+    best = [best_of(curve) for curve in curves]
     if len(best) == 1:
-        tuned = TunedThreshold(*best[0])
-        return TunedThresholdWithCurve(*tuned, curves[0]) if curve else tuned
+        return TunedThreshold(*best[0])
     thresholds, values = zip(*best, strict=True)
-    tuned = TunedThreshold(PerClass(thresholds), np.array(values))
-    return TunedThresholdWithCurve(*tuned, curves) if curve else tuned
+    return TunedThreshold(PerClass(thresholds), np.array(values))
 
 
 def _check_offsets(average: Any, curve: bool, at_least: Any) -> None:
