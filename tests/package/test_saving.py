@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from cases import LOSSES, METRICS, PARAMETERS
 
-from keras_softsets import LinearHeaviside, SigmoidHeaviside, SoftSetLoss, TabulatedHeaviside, metrics
+from keras_softsets import (
+    LinearHeaviside,
+    SigmoidHeaviside,
+    SoftF1,
+    SoftKappa,
+    SoftSetLoss,
+    TabulatedHeaviside,
+    metrics,
+)
 from keras_softsets.metrics import SoftSetMetric
 
 OPTIONS = [
@@ -39,6 +47,14 @@ def test_every_argument_round_trips(adapter):
             assert copy.name == ours.name
             assert copy.dtype == ours.dtype
             np.testing.assert_array_equal(copy(*batch()), _reset(ours)(*batch()))
+
+
+@pytest.mark.parametrize("adapter", [SoftF1, SoftKappa, metrics.F1, metrics.Kappa])
+def test_options_that_these_numbers_do_not_show_round_trip(adapter):
+    options = dict(average=[3.0, 1.0], zero_division="ignore", per_sample=True, ignore_class=255)
+    copy = adapter.from_config(adapter(**options).get_config())
+    assert {name: copy.evaluation.arguments()[name] for name in options} == options
+    assert {name: copy.get_config()[name] for name in options} == options
 
 
 def _reset(adapter):
