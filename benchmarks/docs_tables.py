@@ -39,7 +39,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "operating images": lambda: images.table(RESULTS / "operating"),
     "small batches": lambda: small_batches.table(RESULTS / "operating" / "small_batches"),
     "classes wine_quality": lambda: _classes("wine_quality"),
-    "classes wine_quality_by_score": lambda: _classes("wine_quality_by_score"),
+    "classes wine_quality_as_in_demo": lambda: _classes("wine_quality_as_in_demo"),
     "classes letter": lambda: _classes("letter"),
     "recipes 1024": lambda: _recipes(1024),
 }

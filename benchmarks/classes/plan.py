@@ -17,13 +17,30 @@ SOFT: dict[str, Callable[[], keras.losses.Loss]] = {
 }
 
 
+class Training(NamedTuple):
+    """How networks are trained.
+
+    Attributes:
+        units: Of the hidden layers.
+        rate: Of Adam.
+        batch: Samples in a batch.
+        epochs: At most.
+        kept: Which epoch: the `"best loss"` or the `"best score"` on validation data, or the `"last"`.
+    """
+
+    units: tuple[int, ...] = (64, 32)
+    rate: float = 1e-3
+    batch: int = 512
+    epochs: int = 400
+    kept: str = "best loss"
+
+
 class Study(NamedTuple):
     """One data set, and the scores that are trained on and reported."""
 
     data: str
     scores: tuple[str, ...]
-    epochs: int = 400  # at most
-    epoch_by_score: bool = False  # else by the method's own loss
+    training: Training = Training()
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -31,9 +48,11 @@ class Study(NamedTuple):
         return ("ce", *soft)
 
 
+_WINE = Study("wine_quality", ("kappa", "f1", "mcc"))
 STUDIES = {
-    "wine_quality": Study("wine_quality", ("kappa", "f1", "mcc")),
-    "wine_quality_by_score": Study("wine_quality", ("kappa", "f1", "mcc"), 200, epoch_by_score=True),
+    "wine_quality": _WINE,
+    "wine_quality_by_score": _WINE._replace(training=Training(epochs=200, kept="best score")),
+    "wine_quality_as_in_demo": _WINE._replace(training=Training((128, 64), 3e-3, 784, 100, "last")),
     "letter": Study("letter", ("f1", "mcc")),  # letters have no order
 }
 

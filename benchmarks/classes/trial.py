@@ -10,12 +10,12 @@ from benchmarks.classes import plan
 from benchmarks.classes.records import Record
 from keras_softsets import WindowedEarlyStopping, datasets, evaluate, tune_threshold
 
-WINDOW, BATCH = 50, 512
+WINDOW = 50
 
 
 def run(study: plan.Study, data: datasets.Splits, method: str, seed: int, epochs: int | None = None) -> list[Record]:
     start = time.perf_counter()
-    model, best_of = train(study, data, method, seed, epochs or study.epochs)
+    model, best_of = train(study, data, method, seed, epochs or study.training.epochs)
     seconds = time.perf_counter() - start
     records = []
     for name in study.scores:
@@ -30,27 +30,28 @@ def run(study: plan.Study, data: datasets.Splits, method: str, seed: int, epochs
 
 
 def train(study: plan.Study, data: datasets.Splits, method: str, seed: int, epochs: int) -> tuple[keras.Model, Any]:
-    """Returns the model, and a function from the name of a score to the weights of the epoch that is best for it."""
+    """Returns the model, and a function from the name of a score to the weights that are kept for it."""
     keras.utils.set_random_seed(seed)
     x, ids = data.train
     classes = int(max(part[1].max() for part in data)) + 1
-    hidden = [keras.layers.Dense(units, "relu") for units in (64, 32)]
+    hidden = [keras.layers.Dense(units, "relu") for units in study.training.units]
     model = keras.Sequential([keras.Input((x.shape[1],)), *hidden, keras.layers.Dense(classes, "softmax")])
-    model.compile(keras.optimizers.Adam(1e-3), plan.loss(method))
+    model.compile(keras.optimizers.Adam(study.training.rate), plan.loss(method))
     by_score = BestEpochs(data.validation, study.scores)
+    kept = {"best loss": [WindowedEarlyStopping(window=WINDOW)], "best score": [by_score], "last": []}
     model.fit(
         x,
         ids,
-        BATCH,
+        study.training.batch,
         epochs,
         validation_data=data.validation,
         validation_batch_size=len(data.validation[0]),  # in one batch, val_loss is the loss of the validation part
-        callbacks=[by_score if study.epoch_by_score else WindowedEarlyStopping(window=WINDOW)],
+        callbacks=kept[study.training.kept],
         verbose=0,
     )
     assert all(np.isfinite(weight).all() for weight in model.get_weights()), f"{method}, seed {seed}: not finite"
     last = model.get_weights()
-    return model, by_score.weights.get if study.epoch_by_score else lambda _: last
+    return model, lambda score: by_score.weights.get(score, last)
 
 
 class BestEpochs(keras.callbacks.Callback):
