@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --editable  # Python compiles what it imports
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
 .PHONY: demo test test-slow lint bench docs clean
@@ -12,15 +13,15 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable ".[datasets,plots]"
+	$(INSTALL) ".[datasets,plots]"
 	touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	$(INSTALL) ".[dev]"
 	touch $@ $(VENV)/.demo
 
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	$(INSTALL) ".[docs]"
 	touch $@
 
 demo: $(VENV)/.demo  ## train, compare, plot, export

@@ -34,13 +34,21 @@ def test_the_gain_over_balanced_cross_entropy_is_that_of_the_results():
         assert difference.lstrip("+") in page.replace("\n", " "), batch
 
 
-@pytest.mark.parametrize("score", ["f1", "mcc"])
-def test_the_gain_over_the_argmax_of_cross_entropy_is_that_of_the_results(score):
-    values = {
-        (record.method, record.seed): record.value
-        for record in records.read(docs_tables.RESULTS / "classes" / "letter.csv")
-        if (record.score, record.decision) == (score, "argmax")
-    }
-    gains = np.array([values[f"{score}+ce", seed] - values["ce", seed] for seed in range(10)])
+def values_of(study, score):
+    found = records.read(docs_tables.RESULTS / "classes" / f"{study}.csv")
+    return {(each.method, each.decision, each.seed): each.value for each in found if each.score == score}
+
+
+@pytest.mark.parametrize(
+    ("study", "score", "rival"),
+    [
+        ("letter", "f1", "argmax"),
+        ("letter", "mcc", "argmax"),
+        *((f"wine_quality{training}", "kappa", "offsets") for training in ("", "_by_score", "_as_in_demo")),
+    ],
+)
+def test_gains_over_cross_entropy_are_those_of_the_results(study, score, rival):
+    values = values_of(study, score)
+    gains = np.array([values[f"{score}+ce", "argmax", seed] - values["ce", rival, seed] for seed in range(10)])
     error = gains.std(ddof=1) / np.sqrt(len(gains))
     assert f"{gains.mean():.3f} ± {error:.3f}" in (docs_tables.ROOT / "docs/classes.md").read_text()
