@@ -15,6 +15,8 @@ import io
 import json
 from pathlib import Path
 
+from _common import folder
+
 SEEDS = 5
 # Chosen on validation data alone, before the first full run, and the same for all losses.
 UNITS, LEARNING_RATE, BATCHES, EPOCHS = (128, 64), 0.003, 4, 100
@@ -22,8 +24,8 @@ UNITS, LEARNING_RATE, BATCHES, EPOCHS = (128, 64), 0.003, 4, 100
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=Path("runs/demo"), help="where results and figure go")
-    parser.add_argument("--export", type=Path, default=Path("saved_models/demo"), help="where the best models go")
+    parser.add_argument("--output", type=folder(), default=Path("runs/demo"), help="where results and figure go")
+    parser.add_argument("--export", type=folder(), default=Path("saved_models/demo"), help="where the best models go")
     parser.add_argument("--smoke", action="store_true", help="one seed and two epochs, to check that it runs")
     return parser.parse_args()
 
