@@ -85,7 +85,7 @@ class Score:
 
         A registered score is tried once with each set of parameters, because losses, metrics and `evaluate` all ask.
         """
-        tried = (self.function, repr(self.parameters))
+        tried = (self.function, repr(self.parameters)) if self.registered else None  # others may be unhashable
         if tried in _WORKING:
             return self
         errors = []
@@ -96,7 +96,7 @@ class Score:
             except Exception as error:
                 errors.append(error)
             else:
-                if self.registered:
+                if tried:
                     _WORKING.add(tried)
                 return self
         raise errors[0]

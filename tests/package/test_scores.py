@@ -1,6 +1,7 @@
 """Scores: the formulas, the registry, averaging, and the conformance kit on every one of them."""
 
 import copy
+import dataclasses
 import inspect
 import json
 import operator
@@ -277,3 +278,34 @@ def test_a_typo_in_an_option_is_not_blamed_on_the_score():
             make()
     with pytest.raises(ValueError, match="no argument `bta`; it must be `beta`"):
         SoftSetLoss("f_beta", bta=2)
+
+
+def test_a_registered_score_is_tried_once_with_each_set_of_parameters():
+    tries = []
+
+    @score
+    def counted(cells, share=0.5):
+        if share > 1:
+            raise ValueError("`share` must be at most 1.")
+        tries.append(share)
+        return share * scores.f1(cells)
+
+    for _ in range(2):
+        SoftSetLoss("counted")
+        metrics.SoftSetMetric("counted", share=0.25)
+    assert tries == [0.5, 0.25]
+    for _ in range(2):  # what is refused stays refused
+        with pytest.raises(ValueError, match="at most 1"):
+            SoftSetLoss("counted", share=2.0)
+
+
+def test_a_function_that_cannot_be_hashed_is_a_score():
+    @dataclasses.dataclass
+    class Share:
+        share: float
+
+        def __call__(self, cells):
+            return self.share * scores.f1(cells)
+
+    loss = SoftSetLoss(Share(0.5), name="share")
+    assert float(loss([0, 1], [0.0, 1.0])) == pytest.approx(0.5)
