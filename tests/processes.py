@@ -22,7 +22,8 @@ class Started:
 
     def __init__(self, path, *arguments, cwd=".", **more):
         self.command = [str(path), *map(str, arguments)]
-        self.files = [pathlib.Path(tempfile.mkstemp()[1]) for _ in range(2)]
+        self.folder = tempfile.TemporaryDirectory()
+        self.files = [pathlib.Path(self.folder.name, name) for name in ("stdout", "stderr")]
         environment = {key: value for key, value in os.environ.items() if key not in ("TF_CONFIG", "KERAS_BACKEND")}
         self.process = _FORK.Process(target=_run, args=(self.command, cwd, {**environment, **more}, self.files))
         self.process.start()
@@ -32,10 +33,7 @@ class Started:
         self.process.join(timeout)
         if self.process.exitcode is None:
             raise subprocess.TimeoutExpired(self.command, timeout)
-        found = subprocess.CompletedProcess(self.command, self.process.exitcode, *(f.read_text() for f in self.files))
-        for file in self.files:
-            file.unlink()
-        return found
+        return subprocess.CompletedProcess(self.command, self.process.exitcode, *(f.read_text() for f in self.files))
 
     def kill(self):
         """Ends it, if it has not ended."""
@@ -63,7 +61,7 @@ def _run(command, cwd, environment, files):
     os.environ.update(environment)
     os.chdir(cwd)
     for descriptor, file in zip((1, 2), files):
-        os.dup2(os.open(file, os.O_WRONLY), descriptor)
+        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT), descriptor)
     sys.argv[:] = command
     sys.path.insert(0, os.path.dirname(command[0]))
     runpy.run_path(command[0], run_name="__main__")

@@ -51,7 +51,7 @@ EXPECTED = {
     "serve": (["--model", str(ROOT / "saved_models/example_classifier")], rf'"probability": \[{NUMBER}', []),
     "train_mlp": (
         [
-            "--devices=2",
+            "--devices=3",
             "--loss=SoftFBeta",
             "--beta=2",
             "--threshold",
