@@ -150,7 +150,7 @@ def balanced(part: tuple[np.ndarray, np.ndarray], balance: str, trial: int) -> t
     images, labels = part[0], np.asarray(part[1], "float32")
     weights, share = np.ones_like(labels), labels.mean()
     if balance == "weighted":
-        weights = np.where(labels == 1, 0.5 / share, 0.5 / (1 - share)).astype("float32")
+        weights = training.class_weights(labels, share)
     if balance == "oversampled":
         missing = int(len(labels) - 2 * labels.sum())
         more = np.random.default_rng([trial, 1]).choice(np.flatnonzero(labels), missing)

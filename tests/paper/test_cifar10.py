@@ -112,3 +112,24 @@ def test_trials_of_a_network_that_is_tested_every_epoch_differ(tmp_path, monkeyp
     first, second = numbers.epochs(configuration, tmp_path)
     assert seeds == [0, 1]
     assert first[0]["validation_loss"] != second[0]["validation_loss"]
+
+
+@pytest.mark.usefixtures("_small_images")
+def test_balanced_cross_entropy_weights_both_parts(tmp_path, monkeypatch):
+    """Eight positives of 24 weigh 1.5 each and the others 0.75, in training and in the validation loss."""
+    monkeypatch.setattr(training, "LEARNING_RATE", 1.0)  # so that the weights show
+    images, labels = training.load("cifar10_frog", 0, None).train
+    weights = np.where(labels == 1, 1.5, 0.75)
+    keras.utils.set_random_seed(1)
+    model = training.untrained("bce", 0)
+    keras.utils.set_random_seed(1)
+    model.fit(training.batches((images, labels, weights)), shuffle=False, verbose=0)
+    expected = float(model.loss(labels, model(images), weights))
+
+    configuration = Configuration("cifar10_frog", "bce", "weighted")
+    epoch_by_epoch.run(configuration, 1, None, tmp_path)
+    ((line,),) = numbers.epochs(configuration, tmp_path)
+    assert line["validation_loss"] == pytest.approx(expected, rel=1e-5)
+    epoch_by_epoch.run(Configuration("cifar10_frog", "bce"), 1, None, tmp_path)
+    ((plain,),) = numbers.epochs(Configuration("cifar10_frog", "bce"), tmp_path)
+    assert plain["validation_loss"] != pytest.approx(expected, rel=1e-2)

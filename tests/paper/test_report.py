@@ -49,6 +49,19 @@ def test_networks_tested_after_every_epoch_count_at_their_own_best_epochs(tmp_pa
     assert section.rstrip().endswith("| 2 | 1 to 2 | 2 to 3 | 1 to 2 |")
 
 
+def test_at_equal_epochs_no_loss_has_more_than_the_one_with_the_fewest(tmp_path):
+    curves = {  # (validation loss, every score) after each epoch
+        Configuration("cifar10_frog", "f1_linear"): ((0.6, 0.50), (0.5, 0.61), (0.1, 0.99)),
+        Configuration("cifar10_frog", "bce", "weighted"): ((0.2, 0.72), (0.3, 0.83)),
+    }
+    for configuration, curve in curves.items():
+        rows = [dict.fromkeys(epoch_by_epoch.COLUMNS, f1) | {"validation_loss": loss} for loss, f1 in curve]
+        store.write_lines(store.epochs_path(configuration, tmp_path), rows)
+    table = more_epochs.equal_epochs_section(tmp_path).splitlines()[-2:]
+    assert table[0].startswith("| CIFAR-10-Frog | Tiny Darknet | 2 | soft F1, linear | 0.610 |")
+    assert table[1].startswith("| CIFAR-10-Frog | Tiny Darknet | 2 | balanced BCE (probabilities) | 0.720 |")
+
+
 def test_one_trial_decides_nothing_and_half_an_epoch_is_not_rounded_away(tmp_path):
     row = {"trial": 0, "reading": "probabilities"}
     row |= dict.fromkeys(("f1_at_half", "f1_tuned", "auroc", "mean_precision", "mean_recall"), 0.5)

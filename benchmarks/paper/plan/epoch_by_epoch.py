@@ -10,12 +10,14 @@ NETWORKS = {
     "tiny_darknet_keras": "Tiny Darknet, Keras's initial weights",
     "yolov3_tiny": "backbone of YOLOv3-tiny",
 }
+# The labels of losses, by loss and balance.
 LOSSES = {
-    "f1_linear": "soft F1, linear",
-    "f1_linear_mean": "soft F1, linear, mean over thresholds",
-    "bce": "BCE (probabilities)",
+    ("f1_linear", "none"): "soft F1, linear",
+    ("f1_linear_mean", "none"): "soft F1, linear, mean over thresholds",
+    ("bce", "none"): "BCE (probabilities)",
+    ("bce", "weighted"): "balanced BCE (probabilities)",
 }
-CONFIGURATIONS = [Configuration(dataset, loss) for dataset in IMAGES for loss in LOSSES]
+CONFIGURATIONS = [Configuration(dataset, loss, balance) for dataset in IMAGES for loss, balance in LOSSES]
 # The labels of soft F1, by loss and network.
 SOFT_F1 = {
     (loss, network): f"{label}{suffix}"

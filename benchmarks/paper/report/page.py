@@ -8,7 +8,7 @@ from benchmarks.paper.plan.tables import TABLES
 from benchmarks.paper.records import environment, store
 from benchmarks.paper.report.claim_tables import claim_tables
 from benchmarks.paper.report.claims import claims
-from benchmarks.paper.report.more_epochs import more_epochs_section
+from benchmarks.paper.report.more_epochs import equal_epochs_section, more_epochs_section
 from benchmarks.paper.report.tables import section
 from benchmarks.paper.report.timing import timing_section
 
@@ -31,7 +31,8 @@ def render(folder: Path = store.FOLDER) -> str:
     text = TEXT.read_text()
     for name, part in parts.items():
         text = text.replace(name, part)
-    sections = [*(section(table, folder) for table in TABLES), more_epochs_section(folder), timing_section(folder)]
+    images = [more_epochs_section(folder), equal_epochs_section(folder)]
+    sections = [*(section(table, folder) for table in TABLES), *images, timing_section(folder)]
     return "\n".join([text.rstrip(), "", "## Tables", "", *sections]).rstrip() + "\n"
 
 

@@ -10,9 +10,11 @@ another folder for the results.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import keras
+import numpy as np
 
 from benchmarks.paper.methods import evaluation, objectives
 from benchmarks.paper.methods.cifar10 import training
@@ -22,6 +24,7 @@ from benchmarks.paper.records.store import Line
 from keras_softsets.datasets import Splits
 
 COLUMNS = ("mean_f1", "f1_at_half", "f1_tuned", "mean_accuracy", "mean_precision", "mean_recall", "auroc", "auprc")
+Part = tuple[np.ndarray, np.ndarray]
 _SEEDS_OF_A_TRIAL = 1000  # more than it has epochs
 
 
@@ -39,9 +42,11 @@ def run(
     weights = path.with_suffix(".weights.h5")
     untrained = training.untrained(configuration.loss, trial, network)
     model, lines = _resume(untrained, len(splits.train[1]), weights, store.read_lines(path))
+    weigh = _weigher(configuration.balance, splits.train[1])
     while len(lines) < epochs:
-        progress = _train(model, splits, trial, len(lines) + 1)
-        lines = [*lines, progress | _test(model, splits, objectives.readings(configuration.loss))]
+        progress = _train(model, weigh(splits.train), trial, len(lines) + 1)
+        tested = _test(model, splits, objectives.readings(configuration.loss), weigh(splits.validation)[2:])
+        lines = [*lines, progress | tested]
         print(", ".join(f"{name} {value:.4g}" for name, value in lines[-1].items()), flush=True)
         store.write_lines(path, lines)
         model.save_weights(unfinished := weights.with_name(f"unfinished.{weights.name}"))
@@ -62,19 +67,27 @@ def _resume(model: keras.Model, samples: int, weights: Path, lines: list[Line]) 
     return model, lines[: int(model.optimizer.iterations) // batches]
 
 
-def _train(model: keras.Model, splits: Splits, trial: int, epoch: int) -> Line:
+def _weigher(balance: str, labels: np.ndarray) -> Callable[[Part], tuple[np.ndarray, ...]]:
+    """Returns what adds weights to a part: of the training part's share of positives, or none."""
+    if balance == "none":
+        return lambda part: part
+    return lambda part: (*part, training.class_weights(part[1], float(np.mean(labels))))
+
+
+def _train(model: keras.Model, data: tuple[np.ndarray, ...], trial: int, epoch: int) -> Line:
     started = time.process_time()
     # The order of the images does not depend on interruptions.
     keras.utils.set_random_seed(trial * _SEEDS_OF_A_TRIAL + epoch)
-    history = model.fit(training.batches(splits.train), shuffle=False, verbose=2).history
+    history = model.fit(training.batches(data), shuffle=False, verbose=2).history
     return {"epoch": epoch, "seconds": time.process_time() - started, "training_loss": history["loss"][0]}
 
 
-def _test(model: keras.Model, splits: Splits, readings: tuple[str, ...]) -> Line:
+def _test(model: keras.Model, splits: Splits, readings: tuple[str, ...], weights: tuple[np.ndarray, ...]) -> Line:
     validation, test = training.outputs(model, splits)
     labels, logits = validation
     values = evaluation.read("probabilities", validation, test)
-    line = {"validation_loss": float(model.loss(labels, logits[:, None]))} | {name: values[name] for name in COLUMNS}
+    loss = float(model.loss(labels, logits[:, None], *weights))
+    line = {"validation_loss": loss} | {name: values[name] for name in COLUMNS}
     if "logits" in readings:
         line["mean_f1_of_logits"] = evaluation.evaluate(*test)["mean_f1"]
     return line

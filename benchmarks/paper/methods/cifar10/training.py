@@ -45,7 +45,12 @@ def _loss(name: str) -> keras.losses.Loss:
     return named[name](from_logits=True) if name in named else OneTrial(name)
 
 
-def batches(part: tuple[np.ndarray, np.ndarray]) -> tf.data.Dataset:
+def class_weights(labels: np.ndarray, share: float) -> np.ndarray:
+    """Returns a weight for each label that makes both classes weigh the same, given the share of positives."""
+    return np.where(labels == 1, 0.5 / share, 0.5 / (1 - share)).astype("float32")
+
+
+def batches(part: tuple[np.ndarray, ...]) -> tf.data.Dataset:
     """Returns a part in batches, in a new order every epoch.
 
     With arrays, `fit` tunes its pipeline while it reads, and the end of an epoch waits for the tuner to wake up: twenty
