@@ -105,7 +105,7 @@ def registered(package: str, module: str) -> Callable[[Class], Class]:
 
 
 class _ClassSignature:
-    """The signature of a class only: its instances are callable too (tf.function calls them), with a different one."""
+    """A signature for the class alone: instances are callable too (tf.function calls them), with a different one."""
 
     def __init__(self, signature: inspect.Signature) -> None:
         self._signature = signature
@@ -117,7 +117,7 @@ class _ClassSignature:
 
 
 def _spelled_out(kind: Any) -> inspect.Signature:
-    """The constructor's signature, with the arguments of the general classes in place of `**options`."""
+    """The constructor's signature, with the arguments of the general class spelled out in place of `**options`."""
     constructors = [vars(base)["__init__"] for base in kind.__mro__ if "__init__" in vars(base)]
     chain = [_without_self(inspect.signature(constructor)) for constructor in constructors]
     ends = next(k for k, signature in enumerate(chain) if "options" not in signature.parameters)

@@ -21,7 +21,7 @@ Tensor = Any  # keras.ops accepts and returns backend tensors, which carry no us
 
 
 def as_graph(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function traced once for all sizes of the first axis, for code that is too slow to trace for every size."""
+    """Returns a function that is traced once for all sizes of the first axis, for code that is slow to trace."""
     return tf.function(function, autograph=False, reduce_retracing=True)
 
 
@@ -36,7 +36,7 @@ def outside_of_graphs() -> contextlib.AbstractContextManager[Any]:
 
 
 def is_dense(x: Any) -> bool:
-    """Whether it is a dense tensor; ragged and sparse tensors have shapes and types too, but are refused."""
+    """Whether it is a dense tensor; ragged and sparse tensors also have shapes and types, but are refused."""
     return isinstance(x, (tf.Tensor, tf.Variable))
 
 

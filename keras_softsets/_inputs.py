@@ -107,7 +107,7 @@ def _samples(
     rivals: bool,
 ) -> Samples:
     if from_logits and not rivals:
-        # The slope of a sigmoid at NaN is NaN, and so is NaN * 0: logits of weight 0 must never reach the sigmoid.
+        # The slope of a sigmoid at NaN is NaN, and so is NaN * 0, so logits of weight 0 must never reach the sigmoid.
         predictions = without_absent(predictions, weight, whole_rows=False)
     weight = None if weight is None else shaped(weight)
     return Samples(shaped(labels), shaped(predictions), weight, from_logits, rivals)

@@ -17,7 +17,8 @@ class Ranked(NamedTuple):
     Attributes:
         probability: The sorted probabilities.
         last: Whether the row is the last of equal probabilities.
-        cells: Cells in float64 if everything from this probability up is positive; the same for equal probabilities.
+        cells: Cells in float64 when everything from this probability up is positive; rows with equal probabilities
+            have equal cells.
     """
 
     probability: Tensor
@@ -51,6 +52,6 @@ def _after(x: Tensor) -> Tensor:
 def _end_of_ties(last: Tensor) -> Tensor:
     """For each row, the last row with the same probability."""
     count = ops.shape(last)[0]
-    ends = ops.sort(ops.where(last, ops.cast(ops.arange(count)[:, None], "int32"), count), axis=0)  # of each group
+    ends = ops.sort(ops.where(last, ops.cast(ops.arange(count)[:, None], "int32"), count), axis=0)  # of the groups
     ones = ops.cast(last, "int32")
     return ops.take_along_axis(ends, ops.cumsum(ones, 0) - ones, 0)  # the number of groups before a row

@@ -45,14 +45,14 @@ def keras_scales() -> bool:
 
 
 def sum_over(totals: Tensor) -> Tensor:
-    """The differentiable sum over replicas; to be called outside XLA-compiled functions, like every collective."""
+    """The differentiable sum over replicas; like every collective, call it outside XLA-compiled functions."""
     if count() == 1:
         return totals
     return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, totals)
 
 
 def gather(x: Tensor) -> Tensor:
-    """The samples of all replicas, along the first axis; to be called outside XLA-compiled functions, as `sum_over`."""
+    """The samples of all replicas, along the first axis; like `sum_over`, call it outside XLA-compiled functions."""
     if count() == 1:
         return x
     return tf.distribute.get_replica_context().all_gather(x, axis=0)

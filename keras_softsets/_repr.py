@@ -23,7 +23,7 @@ class Shown:
     name_prefix = ""
 
     def _arguments(self) -> dict[str, Any]:
-        """Returns the arguments by name, as a user would write them; those the constructor does not take do no harm."""
+        """Returns the arguments by name, as a user would write them; `call` drops any that the constructor lacks."""
         score = self.evaluation.scores[0]
         return {
             "score": score.name if score.registered else score.function,

@@ -10,7 +10,7 @@ from keras import ops
 
 from keras_softsets._backend import Tensor, is_dense
 
-MARGIN = 0.1  # interpolated probabilities overshoot by less and are clipped; logits go further
+MARGIN = 0.1  # interpolated probabilities overshoot [0, 1] by less than this and are clipped; logits overshoot by more
 
 
 class Samples(NamedTuple):

@@ -132,7 +132,7 @@ def sum_cells(samples: Samples, decision: Decision, heaviside: Heaviside) -> Con
 
 def sum_stacked_cells(samples: Samples, decision: Decision, heaviside: Heaviside) -> Tensor:
     """Returns the cells of `sum_cells` in one tensor, (4, rows, classes)."""
-    if isinstance(decision, Argmax) and heaviside.differentiable:  # else every digit of a metric counts
+    if isinstance(decision, Argmax) and heaviside.differentiable:  # in a metric, every digit counts
         members = _members(samples, decision, heaviside).map(lambda cell: cell[0])
         return ops.expand_dims(_kernels.sum_samples(*members), 1)
     if not isinstance(decision, (Thresholds, PerClass)):
@@ -141,17 +141,17 @@ def sum_stacked_cells(samples: Samples, decision: Decision, heaviside: Heaviside
     cells = _kernels.sum_cells(samples, decision.thresholds, heaviside, per_class=per_class)
     if samples.classes is None:
         return cells
-    return ops.reshape(cells, (4, decision.rows, samples.classes))  # a kernel accepts any shape and loses this one
+    return ops.reshape(cells, (4, decision.rows, samples.classes))  # kernels accept any shape, and lose the static one
 
 
 def sum_cells_by_definition(samples: Samples, decision: Decision, heaviside: Heaviside) -> ConfusionMatrix:
-    """The definition of the cells. The kernels compute the same, but store nothing of size rows x samples."""
+    """The definition of the cells. The kernels compute the same, without storing anything of size rows x samples."""
     members = _members(samples, decision, heaviside)
     return members.map(lambda cell: ops.sum(ops.cast(cell, "float64"), axis=-2))
 
 
 def _members(samples: Samples, decision: Decision, heaviside: Heaviside) -> ConfusionMatrix:
-    """How far each sample is in each cell, (rows, samples, classes)."""
+    """How much each sample counts in each cell, (rows, samples, classes)."""
     samples = samples.counted()
     y, w = samples.label, 1.0 if samples.weight is None else samples.weight
     h = decision.memberships(samples, heaviside)

@@ -1,12 +1,12 @@
 """XLA-compiled sums behind `confusion.py`: (samples, classes) in, cells of shape (4, thresholds, classes) out.
 
-They equal the definition there, and are only faster. Two exact algorithms:
+They give the same cells as the definition there, only faster. There are two exact algorithms:
 
-* **direct** (`_direct.py`): h of every sample and threshold, recomputed in the backward pass, so nothing of size
-  samples x thresholds is ever stored. For approximations of very few pieces (one threshold), or that are not
-  piecewise linear, and for one threshold for each class.
+* **direct** (`_direct.py`): computes h for every sample and threshold, and recomputes it in the backward pass, so
+  nothing of size samples x thresholds is ever stored. Used for approximations with very few pieces (one threshold) or
+  that are not piecewise linear, and when each class has its own threshold.
 * **binned** (`_binned.py`): one pass for all thresholds. Between two neighbouring edges every h(., threshold) is a
-  straight line, so it is known from the weight that falls into each interval and where in it.
+  straight line, so the cells follow from the total weight in each interval and its position within the interval.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from keras_softsets._kernels._moving import MovingKernel
 from keras_softsets._samples import Samples
 from keras_softsets.heaviside import Heaviside, Pieces
 
-_STEEP = 1e-5  # intervals on which a sum of constants, rounded, is seen
-_FEW_EDGES = 4  # a straight line or two: comparing is cheaper than counting
+_STEEP = 1e-5  # intervals narrow enough for the rounding of a sum of constants to show
+_FEW_EDGES = 4  # one or two straight lines: comparisons are cheaper than binning
 
 
 def sum_cells(
@@ -37,9 +37,9 @@ def sum_cells(
 
     Args:
         samples: The batch.
-        thresholds: One row of cells each; or if `per_class`, one for each class, in a single row.
+        thresholds: The thresholds: each gives a row of cells, or if `per_class`, each belongs to a class of one row.
         heaviside: The approximation.
-        per_class: What the thresholds are.
+        per_class: Whether there is one threshold for each class.
     """
     arrays = [x for x in (samples.label, samples.probability, samples.weight) if x is not None]
     weighted = samples.weight is not None
@@ -52,22 +52,22 @@ def sum_cells(
 def cells_kernel(
     heaviside: Heaviside, thresholds: tuple[float, ...], weighted: bool, per_class: bool = False
 ) -> Kernel:
-    """One kernel for each configuration: traced once for all batch sizes, compiled once for each."""
+    """Returns the kernel of a configuration, which is traced once for all batch sizes and compiled once for each."""
     return _cached_kernel(_ByKey(heaviside), tuple(thresholds), weighted, per_class)
 
 
 def sum_moving_cells(samples: Samples, thresholds: Tensor, heaviside: Heaviside) -> Tensor:
     """Returns tp, fp, fn, tn at thresholds of shape (rates, classes), and how tp and fp change with the threshold.
 
-    One float64 tensor of shape (6, rates, classes), differentiable in p. The changes are per share of the distance
-    from the threshold to the nearer end, 0 or 1.
+    The result is one float64 tensor of shape (6, rates, classes), differentiable in p. The changes are measured in
+    units of the distance from the threshold to the nearer end, 0 or 1.
     """
     arrays = [x for x in (samples.label, samples.probability, samples.weight) if x is not None]
     return _cached_moving_kernel(_ByKey(heaviside), samples.weight is not None)(thresholds, *arrays)
 
 
 class _ByKey:
-    """An approximation as a key of the cache, which keeps it alive, so that no other can get its identity."""
+    """An approximation as a cache key; the cache keeps it alive, so no other object can be given the same `id`."""
 
     def __init__(self, heaviside: Heaviside) -> None:
         self.heaviside, self.key = heaviside, heaviside.cache_key()
@@ -81,7 +81,7 @@ class _ByKey:
 
 @functools.lru_cache(maxsize=256)
 def _cached_kernel(by_key: _ByKey, thresholds: tuple[float, ...], weighted: bool, per_class: bool) -> Kernel:
-    with tf.init_scope():  # the tables are constants, also when the first call comes from inside a graph
+    with tf.init_scope():  # the tables are constants, even if the first call comes from inside a graph
         return Kernel(_algorithm(by_key.heaviside, thresholds, per_class), weighted=weighted)
 
 
@@ -100,5 +100,5 @@ def _algorithm(heaviside: Heaviside, thresholds: tuple[float, ...], per_class: b
 
 
 def _is_steep(pieces: Pieces | None) -> bool:
-    """Whether XLA, which reorders sums of constants, would show in the direct formula."""
+    """Whether the direct formula would show that XLA reorders sums of constants."""
     return pieces is not None and bool(np.diff(pieces.edges).min() <= _STEEP)

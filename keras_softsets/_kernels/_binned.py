@@ -1,8 +1,8 @@
 """The binned algorithm: one pass for any number of thresholds.
 
-Between two neighbouring edges every h(., threshold) is a straight line, so it is known from the weight that falls
-into each interval and where in it; the cells are then one small matrix product, and the gradient is one look-up of a
-slope for each sample.
+Between two neighbouring edges every h(., threshold) is a straight line, so its sums follow from the total weight in
+each interval and its position within the interval. The cells are then one small matrix product, and the gradient looks
+up one slope for each sample.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from keras_softsets._kernels._intervals import Grid, Search, grid_of, is_even, r
 from keras_softsets._kernels._values import cleaned, or_nan
 from keras_softsets.heaviside import Pieces
 
-_FIRST = 8  # samples whose labels tell whether those of the others are 0 and 1, most likely
+_FIRST = 8  # samples; if their labels are all 0 or 1, those of the others most likely are too
 
 
 def binned(pieces: Pieces) -> Algorithm:
@@ -43,7 +43,7 @@ def binned(pieces: Pieces) -> Algorithm:
         )
 
     def second(batch: Batch, pull: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """The slopes are linear in the pull, and constant in p between the edges."""
+        """The derivatives of the slopes, which are linear in the pull and constant in p between the edges."""
         bins = Bins(table.places, tf.shape(batch.y)[1])
         y, p, _ = cleaned(*batch)
         masses = bins.masses(bins.add(bins.empty(), table.find.place(p), (1 - y) * v, y * v))
@@ -54,7 +54,7 @@ def binned(pieces: Pieces) -> Algorithm:
 
 
 class _Table:
-    """The functions' values and slopes at their places: on edge 0, inside interval 0, on edge 1, and so on."""
+    """Values and slopes of the functions at each place: on edge 0, inside interval 0, on edge 1, and so on."""
 
     def __init__(self, pieces: Pieces) -> None:
         edges, left, right, slope, edge_slope = pieces
@@ -67,7 +67,7 @@ class _Table:
 
     @property
     def bins(self) -> int:
-        """Bins for each class: one for each interval, and label if the two sums in a bin are those at its ends."""
+        """Bins for each class: one for each interval, or two (one for each label) if a bin sums what is at its ends."""
         return self.intervals if self.constant else 2 * self.intervals
 
     def count(self, bins: Bins, sums: Tensor, y: Tensor, p: Tensor, weight: Tensor) -> Tensor:
@@ -76,7 +76,7 @@ class _Table:
         return bins.add(sums, interval, weight - weight * y, weight * y)
 
     def count_ends(self, bins: Bins, sums: Tensor, y: Tensor, p: Tensor, weight: Tensor, hard: bool) -> Tensor:
-        """Adds the weight at both ends of the interval of p; hard labels choose a bin, soft ones take part in two."""
+        """Adds the weight at both ends of the interval of p; a hard label goes into one bin, a soft one into two."""
         interval = self.find.interval(p)
         ends = [weight * distance for distance in self.find.distances(p, interval)]
         if hard:
@@ -86,19 +86,19 @@ class _Table:
 
     def slopes_by_label(self, pull: Tensor) -> Tensor:
         """The pulled slopes, (classes, label, places)."""
-        # Label by label: for one class these are products with a vector, which start no threads. In float64, because
-        # GPUs round the factors of a float32 product to ten bits (TF32).
+        # Label by label, because for one class these are products with a vector, which start no threads. In float64,
+        # because GPUs round the factors of a float32 product to ten bits (TF32).
         pulls = [tf.transpose(x) @ self.slopes for x in tf.unstack(tf.cast(pull, tf.float64))]
         return tf.cast(tf.stack(pulls, 1), tf.float32)
 
     def cells(self, masses: Tensor) -> Tensor:
-        """From two weights by class and bin to (4, thresholds, classes)."""
+        """Turns the two sums of each class and bin into cells, (4, thresholds, classes)."""
         by_label = tf.unstack(masses) if self.constant else _on_edges(self.find.normalized(masses))
         return _cells(by_label, self.values)
 
 
 def _count_at_once(table: _Table, bins: Bins, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Both labels in one bin; the other functions of a batch want to know whether labels are hard."""
+    """Counts both labels in one bin; also returns whether labels are hard, which the gradient needs to know."""
 
     def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
         weight = or_nan(tf.ones_like(p) if w is None else w, y, p, w)
@@ -110,9 +110,9 @@ def _count_at_once(table: _Table, bins: Bins, batch: Batch) -> tuple[Tensor, Ten
 
 
 def _count_by_guess(table: _Table, bins: Bins, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Takes labels for hard if the first are; one that is not gives NaN, as all that cannot be right, and a second try.
+    """Assumes that labels are hard if the first few are; a soft one gives NaN, like invalid values, and a second try.
 
-    To look at all labels first would be one more pass, and to decide block by block one more copy of each.
+    Looking at all labels first would take another pass, and deciding block by block another copy of each block.
     """
 
     def sums(hard: bool) -> Tensor:
@@ -136,13 +136,13 @@ def _is_hard(y: Tensor) -> Tensor:
 
 
 def _on_edges(masses: Tensor) -> list[Tensor]:
-    """Weight at both ends of each interval, (2, classes, label x interval), to that on each edge: h is continuous."""
+    """Joins the weight at both ends of each interval, (2, classes, label x interval), on each edge: h is continuous."""
     left, right = (tf.split(x, 2, 1) for x in tf.unstack(masses))
     return [tf.pad(a, [[0, 0], [0, 1]]) + tf.pad(b, [[0, 0], [1, 0]]) for a, b in zip(left, right)]
 
 
 def _cells(masses: list[Tensor], values: np.ndarray) -> Tensor:
-    """Weight by class and place, of negatives and of positives, and h at the places, to (4, thresholds, classes)."""
-    both = np.concatenate([values, 1 - values])  # not a difference of sums, which would leave a rest where h is 1
+    """Turns the weights of negatives and positives by class and place, and h there, into (4, thresholds, classes)."""
+    both = np.concatenate([values, 1 - values])  # not a difference of sums, which would leave a remainder where h is 1
     (fp, tn), (tp, fn) = (tf.split(both @ tf.transpose(x), 2) for x in masses)
     return tf.stack([tp, fp, fn, tn])

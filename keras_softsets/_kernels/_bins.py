@@ -1,9 +1,10 @@
 """Sums of two numbers for each sample, by bin and class: the only part of the kernels that scatters.
 
-On a CPU the two are one complex number of float64. XLA (TF 2.21) adds such a number to its bin in a third of the time
-that it takes for two of float32, because it computes what is added before the loop that adds it up, and not inside;
-and sums in float64 need not be short, so all blocks share their bins. A GPU adds complex numbers one after the other,
-so there the two are sums of their own, in float32 with its atomic additions, joined in float64 after each block.
+On a CPU the two are one complex number in float64. XLA (TF 2.21) adds such a number to its bin in a third of the time
+that it needs for two float32 numbers, because it computes the addends before the loop that adds them up, not inside it.
+Sums in float64 need not be short, either, so all blocks share the same bins. A GPU would add complex numbers one after
+the other, so there the two are separate float32 sums, which use atomic additions and are joined in float64 after each
+block.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import tensorflow as tf
 from keras_softsets._backend import Tensor
 from keras_softsets._kernels._blocks import a_gpu_is_visible
 
-_LANES = 8  # neighbours in the same bin would wait for each other; neighbours of other classes never are
-_FEW, _SMALL_BLOCK = 2**14, 2**9  # of few elements: XLA starts threads from about 600 on, for longer than the work
-_LEAST_PER_BIN = 8  # elements in a block for each bin, so that emptying and joining the bins is cheap beside counting
+_LANES = 8  # neighbours in the same bin would wait for each other; those of different classes never share one
+_FEW, _SMALL_BLOCK = 2**14, 2**9  # for few elements: from about 600, XLA starts threads, at more cost than the work
+_LEAST_PER_BIN = 8  # elements in a block for each bin, so that clearing and joining bins is cheap beside counting
 
 
 class Bins:
@@ -33,13 +34,13 @@ class Bins:
         self.paired = not a_gpu_is_visible()
 
     def block(self, room: int, samples: Tensor) -> Tensor:
-        """The number of elements to work on at a time: `room`, fewer of few on a CPU, more for many bins on a GPU."""
+        """The number of elements to process at once: `room`, less for few on a CPU, more for many bins on a GPU."""
         if self.paired:
             return tf.where(samples * self.classes <= _FEW, _SMALL_BLOCK, room)
         return tf.maximum(room, _LEAST_PER_BIN * self.size * self.classes)
 
     def empty(self) -> Tensor:
-        """Returns sums of nothing."""
+        """Returns sums of zero."""
         return tf.zeros([self.total], tf.complex128) if self.paired else tf.zeros([2, self.total], tf.float64)
 
     def add(self, sums: Tensor, bins: Tensor, first: Tensor, second: Tensor) -> Tensor:
@@ -53,7 +54,7 @@ class Bins:
         return tf.tensor_scatter_nd_add(sums, tf.reshape(index, [-1, 1]), tf.reshape(pair, [-1]))
 
     def is_nan(self, sums: Tensor) -> Tensor:
-        """Whether a sum is NaN; both numbers of a pair are."""
+        """Whether a sum is NaN; if one number of a pair is, so is the other."""
         return tf.math.is_nan(tf.math.real(sums) if self.paired else sums)
 
     def masses(self, sums: Tensor) -> Tensor:

@@ -1,9 +1,11 @@
 """Work on blocks of samples that stay in the cache, and sums that keep their digits.
 
-Two things about XLA on CPUs shape these kernels. A float32 reduction is one chain of additions, which stops at 2^24
-(16,777,216) and drifts long before; so short float32 sums side by side are joined in float64. And whatever is stored
-between two steps costs more than computing it (above 32 MB every call gets its memory page by page from the operating
-system); so several thresholds are worked off in blocks.
+Two properties of XLA on CPUs shape these kernels:
+
+* A float32 reduction is one chain of additions, which stops growing at 2^24 (16,777,216) and drifts long before that.
+  So short float32 sums are computed side by side and joined in float64.
+* Storing anything between two steps costs more than computing it (above 32 MB, every call gets its memory from the
+  operating system page by page). So several thresholds are processed in blocks.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ from keras_softsets._backend import Tensor
 _BLOCK = 2**13  # elements whose bins are counted at a time: 32 KB for each array
 _SLICES = 4
 _LONGEST_SUM = 2**9  # numbers that are added up in float32
-_FEW = 2**13  # numbers that are added up in float64 from the first
-_GPU_BLOCK = 2**16  # a GPU waits at the start of each block; still larger ones would lose digits in float32 sums
+_FEW = 2**13  # up to this many numbers are added up in float64 from the start
+_GPU_BLOCK = 2**16  # a GPU waits at the start of each block, but larger blocks would lose digits in float32 sums
 
 
 def fold(step: Callable[..., list[Tensor]], start: list[Tensor], most: int, *arrays: Tensor | None) -> list[Tensor]:
-    """Carries a state through blocks of samples, and through those that are left over."""
+    """Carries a state through all blocks of samples, then through the samples that are left over."""
     count, size, rest = _blocks(arrays[0], most)
 
     def body(k: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
@@ -33,7 +35,7 @@ def fold(step: Callable[..., list[Tensor]], start: list[Tensor], most: int, *arr
 
 
 def map_blocks(function: Callable[..., Tensor], most: int, *arrays: Tensor | None) -> Tensor:
-    """Applies an elementwise `function` block by block, so that what it needs in between stays small."""
+    """Applies an elementwise `function` block by block, so that its intermediate results stay small."""
     count, size, rest = _blocks(arrays[0], most)
     blocks = tf.TensorArray(tf.float32, count)
 
@@ -46,7 +48,7 @@ def map_blocks(function: Callable[..., Tensor], most: int, *arrays: Tensor | Non
 
 
 def _blocks(x: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The number of blocks, the samples in each (at most `most` elements, times 1 to 2), and the samples left over."""
+    """The number of blocks, the samples in each (1 to 2 times `most` elements), and the samples left over."""
     samples, classes = tf.unstack(tf.shape(x))
     # A batch that fits is one block, and XLA removes the loop; a block has at least one sample.
     count = tf.maximum(tf.minimum(samples * classes // most, samples), 1)
@@ -65,21 +67,21 @@ def a_gpu_is_visible() -> bool:
 
 def rows(arrays: Sequence[Tensor | None], start: Tensor, size: Tensor) -> list[Tensor | None]:
     """The same samples of each array."""
-    # With -1 in the place of the number of classes, XLA would pad each array to twice its sides.
+    # With -1 in place of the number of classes, XLA would pad each array to twice its length in both axes.
     return [None if x is None else tf.slice(x, [start, 0], [size, tf.shape(x)[1]]) for x in arrays]
 
 
 def sum_in_float64(x: Tensor, axis: int = 0) -> Tensor:
-    """Sums what is already short."""
+    """Sums a few numbers."""
     return tf.reduce_sum(tf.cast(x, tf.float64), axis)
 
 
 def sum_samples(*arrays: Tensor) -> Tensor:
-    """Sums each over samples, to (arrays, classes).
+    """Sums each array over samples, to (arrays, classes).
 
-    XLA computes neighbours side by side in an addition of slices, but not in a reduction that an elementwise function
-    is fused into; so a few slices are added up first, and the reduction, of rows that are long for any number of
-    classes, has little left to do: rows of several samples in float32, and the long row that is left in float64.
+    XLA vectorizes an addition of slices, but not a reduction into which an elementwise function is fused. So a few
+    slices are added up first, which leaves little for the reduction. Its rows hold several samples, so that they are
+    long for any number of classes: they are added up in float32, and the one long row that is left in float64.
     """
     samples, classes = tf.unstack(tf.shape(arrays[0]))
     size = samples // _SLICES
@@ -107,10 +109,10 @@ def _tail(x: Tensor, samples: Tensor) -> Tensor:
 
 
 def gradients(function: Callable[..., Tensor], x: list[Tensor], upstream: Tensor | None = None) -> list[Tensor]:
-    """The gradients of a function in its arguments; 0 where it does not depend on one.
+    """The gradients of a function with respect to its arguments; 0 for an argument that it does not depend on.
 
-    Kernels are graphs, where forward-mode differentiation may trace them with recording stopped, and then a tape sees
-    nothing. Only `tf.config.run_functions_eagerly` runs them outside a graph.
+    Kernels are graphs. Forward-mode differentiation may trace them while recording is stopped, and a tape would then
+    see nothing. Only `tf.config.run_functions_eagerly` runs them outside a graph.
     """
     if not tf.executing_eagerly():
         return tf.gradients(function(*x), x, upstream, unconnected_gradients=tf.UnconnectedGradients.ZERO)

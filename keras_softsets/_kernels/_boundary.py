@@ -1,9 +1,9 @@
 """The thresholds at which a rate is just met, exactly, for every rate and class.
 
-Recall and specificity fall and rise with the threshold, so bisection finds them: over the bit patterns of float32
-numbers, which for numbers of one sign are in the order of the numbers, 30 passes find the very number, in a
-thirtieth of the time that sorting takes. Each is as long as it takes to read the data, so weights are left out where
-all are alike. Precision goes up and down, so for it everything is sorted.
+As the threshold rises, recall only falls and specificity only rises, so bisection finds their thresholds. It runs over
+the bit patterns of float32 numbers, which have the same order as the numbers themselves if all have the same sign.
+Thirty passes find the exact number, in a thirtieth of the time that sorting takes. A pass takes as long as reading the
+data, so weights are left out if they are all 0 or 1. Precision both rises and falls, so there the samples are sorted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from keras_softsets._backend import Tensor
 from keras_softsets._samples import counted
 
 _LANES = 1024  # float32 sums side by side, joined in float64: one chain would be slow, and drift
-_SLACK = 1e-6  # of the total: what float32 sums may miss a rate by
+_SLACK = 1e-6  # share of the total by which float32 sums may miss a rate
 
 
 def boundary(y: Tensor, p: Tensor, w: Tensor | None, *, rate: str, rates: tuple[float, ...]) -> tuple[Tensor, Tensor]:
@@ -29,7 +29,7 @@ def boundary(y: Tensor, p: Tensor, w: Tensor | None, *, rate: str, rates: tuple[
         p: Probabilities.
         w: Weights, or None.
         rate: `"recall"` (the highest threshold that meets it), `"specificity"` or `"precision"` (the lowest).
-        rates: What must be met.
+        rates: The values that must be met.
     """
     arrays = [x for x in (y, p, w) if x is not None]
     return _search(rate, rates, len(arrays))(*arrays)
@@ -41,7 +41,7 @@ def _search(rate: str, rates: tuple[float, ...], arrays: int) -> Callable[..., t
 
     def search(y: Tensor, p: Tensor, w: Tensor | None = None) -> tuple[Tensor, Tensor]:
         y, p, w = counted(y, p, w)
-        # A sample of weight 0 at p = 0, so that an empty batch is no special case.
+        # With an extra sample of weight 0 at p = 0, an empty batch is no special case.
         p, positive, negative = (
             tf.pad(x, [[0, 1], [0, 0]]) for x in (tf.abs(p), *([y, 1 - y] if w is None else [w * y, w - w * y]))
         )
@@ -67,7 +67,7 @@ def _precision(p: Tensor, positive: Tensor, negative: Tensor, rates: tuple[float
     p, positive, negative = (tf.gather(x, order, batch_dims=1) for x in (p, positive, negative))
     tp, fp = (tf.cumsum(tf.cast(x, tf.float64), 1) for x in (positive, negative))
     called = tp + fp
-    last = tf.concat([p[:, :-1] != p[:, 1:], tf.fill(tf.shape(p[:, :1]), True)], 1)  # of equal probabilities
+    last = tf.concat([p[:, :-1] != p[:, 1:], tf.fill(tf.shape(p[:, :1]), True)], 1)  # the last of equal probabilities
     height = tf.where(last & (called > 0), tp / tf.where(called > 0, called, 1.0), -1.0)
     meets = height >= tf.constant(rates, tf.float64)[:, None, None] - _SLACK  # (rates, classes, samples)
     lowest = tf.reduce_max(tf.where(meets, tf.range(tf.shape(p)[1]), -1), 2)
@@ -77,7 +77,7 @@ def _precision(p: Tensor, positive: Tensor, negative: Tensor, rates: tuple[float
 
 
 def _last(p: Tensor, weight: Tensor, share: Tensor, compare: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-    """The largest bit pattern from which on the weight is still at least, or more than, its share of all."""
+    """The largest bit pattern such that the weight from there up is at least, or more than, the given share of all."""
     bits = tf.bitcast(p, tf.int32)
 
     def search(bits: Tensor, weight: Tensor | None) -> Tensor:
@@ -90,7 +90,7 @@ def _last(p: Tensor, weight: Tensor, share: Tensor, compare: Callable[[Tensor, T
 
 
 def _weight_from(bits: Tensor, weight: Tensor | None) -> Callable[[Tensor], Tensor]:
-    """A function from bit patterns, (rates, classes), to the weight, or number, of samples from there on."""
+    """A function from bit patterns, (rates, classes), to the weight, or the number, of samples from there up."""
     samples, classes = tf.unstack(tf.shape(bits))
     lanes = tf.maximum(_LANES // tf.maximum(classes, 1), 1)
     count = samples // lanes
@@ -110,7 +110,7 @@ def _weight_from(bits: Tensor, weight: Tensor | None) -> Callable[[Tensor], Tens
 
 
 def _bisect(holds: Callable[[Tensor], Tensor], start: Tensor) -> Tensor:
-    """The largest bit pattern for which something holds that holds up to some number, from the highest bit down."""
+    """The largest bit pattern for which `holds` is true, which it is up to some number; from the highest bit down."""
 
     def body(bits: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:
         return tf.where(holds(bits + step), bits + step, bits), step // 2

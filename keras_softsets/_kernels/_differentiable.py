@@ -1,4 +1,4 @@
-"""Joins an algorithm's sums with their first and second derivatives in p, each compiled by XLA."""
+"""Joins an algorithm's sums with their first and second derivatives with respect to p, each compiled by XLA."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from keras_softsets._backend import Tensor
 from keras_softsets._kernels._sizes import is_known, padded
 from keras_softsets._kernels._values import nan_in_all
 
-# The number of samples that count, gradients in cells, whether labels are hard, and a vector of the gradient's shape.
+# The number of samples that count, the gradient in the cells, whether labels are hard, and a vector shaped like p.
 _SPECS: tuple[Any, ...] = (([], tf.int32), ([4, None, None], tf.float64), ([], tf.bool), ([None, None],))
 
 
 class Batch(NamedTuple):
-    """Labels, probabilities and weights as they came, (samples, classes)."""
+    """Labels, probabilities and weights as they were passed, (samples, classes)."""
 
     y: Tensor
     p: Tensor
@@ -27,7 +27,7 @@ class Batch(NamedTuple):
 class Algorithm(NamedTuple):
     """How cells and their derivatives are computed.
 
-    A pull has the shape (label, thresholds, classes): what a loss gains if h of a negative, or of a positive, rises.
+    A pull, (label, thresholds, classes), is how much a loss rises with h of a negative and with h of a positive.
     """
 
     sums: Callable[[Batch], tuple[Tensor, Tensor]]  # cells as `nan_in_all` needs them, and whether labels are 0 and 1
@@ -36,10 +36,10 @@ class Algorithm(NamedTuple):
 
 
 class Kernel:
-    """Cells as a function of labels, probabilities and, maybe, weights; the first and last are constants of a loss.
+    """Cells as a function of labels, probabilities and possibly weights; labels and weights have no gradient.
 
     Each of its functions is traced once for all batch sizes, and only when it is needed. `tf.stop_gradient` keeps
-    forward-mode differentiation, too, from looking into them.
+    forward-mode differentiation out of them, too.
     """
 
     def __init__(self, algorithm: Algorithm, *, weighted: bool) -> None:
@@ -48,13 +48,13 @@ class Kernel:
 
         def sums(*arrays: Tensor) -> tuple[Tensor, Tensor]:
             batch = Batch(*arrays)
-            # A batch of another size is an error here, where no optimizer removes it.
+            # If the sizes differ, this is an error, which no graph optimizer removes.
             batch = batch._replace(y=tf.reshape(batch.y, tf.shape(batch.p)))
             totals, hard = algorithm.sums(batch)
             return nan_in_all(totals), hard
 
         def sums_of_first(count: Tensor, *arrays: Tensor) -> tuple[Tensor, Tensor]:
-            """Sums of the first samples, unless there are weights, which are 0 for the others."""
+            """Sums of the first `count` samples; weights, if there are any, are 0 for the others."""
             first = tf.cast(tf.range(tf.shape(arrays[1])[0])[:, None] < count, tf.float32)
             return sums(*arrays[:2], arrays[2] if weighted else tf.broadcast_to(first, tf.shape(arrays[1])))
 
@@ -78,7 +78,7 @@ class Kernel:
         if is_known(arrays[1]):
             return self._cells(self.sums, *arrays)
         count = tf.shape(arrays[1])[0]
-        # Outside `_cells`, so that TensorFlow differentiates the padding, as often as anybody likes.
+        # Outside `_cells`, so that TensorFlow differentiates the padding, to any order.
         return self._cells(functools.partial(self.sums_of_first, count), *padded(*arrays))
 
     def _cells(self, sums: Callable[..., tuple[Tensor, Tensor]], *arrays: Tensor) -> Tensor:
@@ -96,7 +96,7 @@ class Kernel:
 
     @functools.cached_property
     def _gradient(self) -> Callable[..., Tensor]:
-        """The gradient in p as a function of that in the cells, in which it is linear, and of p: it has one itself."""
+        """The gradient in p, as a function of p and of the gradient in the cells; it can be differentiated again."""
 
         @tf.custom_gradient
         def gradient(in_cells: Tensor, hard: Tensor, *arrays: Tensor) -> tuple[Tensor, Callable[..., Any]]:
@@ -110,24 +110,24 @@ class Kernel:
 
 
 def _compiled(function: Callable[..., Any], signature: list[tf.TensorSpec]) -> Callable[..., Any]:
-    # A partial hides the code: TensorFlow (2.21) takes functions of the same code for one that is traced over and over,
-    # and would warn of it in a model with five metrics of different thresholds.
-    # Nothing is left to AutoGraph, whose conversion would take longer than all else before the first step.
+    # A partial hides the code object: TensorFlow (2.21) mistakes functions with the same code for one that is retraced
+    # over and over, and would warn about it in a model with five metrics of different thresholds.
+    # AutoGraph is off: there is nothing to convert, and it would take longer than all else before the first step.
     return tf.function(functools.partial(function), input_signature=signature, jit_compile=True, autograph=False)
 
 
 def _pull(in_cells: Tensor) -> Tensor:
-    """From the gradients in tp, fp, fn and tn to those in h, of negatives and of positives."""
+    """Turns the gradients in tp, fp, fn and tn into those in h, of negatives and of positives."""
     tp, fp, fn, tn = tf.unstack(tf.cast(in_cells, tf.float32))
     return tf.stack([fp - tn, tp - fn])
 
 
 def _counts(batch: Batch, x: Tensor) -> Tensor:
-    """Weights a derivative; beyond 0 and 1, where p is clipped, there is none."""
+    """Multiplies a derivative by the weights; it is 0 outside [0, 1], where p is clipped."""
     x = tf.where((batch.p < 0) | (batch.p > 1), 0.0, x)
     return x if batch.w is None else x * batch.w
 
 
 def _with_variables(gradients: tuple[Tensor | None, ...], variables: Any) -> Any:
-    """TensorFlow also asks for the gradients of variables in an approximation; those are set, not trained."""
+    """Adds the gradients that TensorFlow asks for: none, because an approximation's variables are not trained."""
     return gradients if variables is None else (gradients, [None] * len(variables))

@@ -1,4 +1,4 @@
-"""The direct algorithm: h of every sample and threshold, block by block where there are several thresholds."""
+"""The direct algorithm: h of every sample and threshold, block by block if there are several thresholds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_SUM = 2**11  # products that are added up in float32
 
 
 def direct(heaviside: Heaviside, thresholds: tuple[float, ...]) -> Algorithm:
-    """One threshold at a time for one, all of them in blocks of samples for several."""
+    """The whole batch at once for one threshold, blocks of samples for several."""
     return _one_row(heaviside, thresholds[0]) if len(thresholds) == 1 else _several_rows(heaviside, thresholds)
 
 
@@ -33,7 +33,7 @@ def _one_row(heaviside: Heaviside, at: float | np.ndarray) -> Algorithm:
 
     def sums(batch: Batch) -> tuple[Tensor, Tensor]:
         cells = sum_samples(*_memberships(heaviside, at, *batch))
-        return cells[:, None], tf.constant(False)  # nothing depends on the labels' kind
+        return cells[:, None], tf.constant(False)  # it makes no difference whether labels are hard
 
     def slopes(batch: Batch, hard: Tensor, pull: Tensor) -> Tensor:
         return slope(pull[:, 0], *batch)
@@ -46,7 +46,7 @@ def _one_row(heaviside: Heaviside, at: float | np.ndarray) -> Algorithm:
 
 
 def _several_rows(heaviside: Heaviside, thresholds: tuple[float, ...]) -> Algorithm:
-    # No tensor: it would belong to the graph that happens to be built first.
+    # Not a tensor, which would belong to the graph that happens to be built first.
     rounded = np.asarray(thresholds, "float32")
     at = (_inside(rounded) if heaviside.differentiable else rounded)[:, None, None]
     most = max(4 * room() // len(thresholds), 1)
@@ -85,13 +85,13 @@ def _slope(heaviside: Heaviside, at: Any) -> Callable[..., Tensor]:
 def _derivatives(
     slope: Callable[..., Tensor], pull: Tensor, v: Tensor, y: Tensor, p: Tensor, w: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of v . slope in pull and p."""
+    """The gradients of v . slope with respect to pull and p."""
     in_pull, in_p = gradients(lambda pull, p: slope(pull, y, p, w), [pull, p], v)
     return in_pull, in_p
 
 
 def _inside(thresholds: np.ndarray) -> np.ndarray:
-    """Thresholds that rounding brought to 0 or 1, back inside."""
+    """Moves thresholds that were rounded to 0 or 1 back inside."""
     least, one = np.finfo("float32").tiny, np.float32(1)
     return np.clip(thresholds, least, np.nextafter(one, -one))
 
@@ -110,7 +110,7 @@ def _memberships(
 def _sum_products(
     h: Callable[[Tensor], Tensor], thresholds: int, most: int, y: Tensor, p: Tensor, w: Tensor | None
 ) -> Tensor:
-    """Multiplies h of each block, (thresholds, samples, classes), with its labels; joins the short sums in float64."""
+    """Multiplies h of each block, (thresholds, samples, classes), by its labels; joins the short sums in float64."""
     # GPUs round the factors of a float32 product to ten bits (TF32).
     dtype = tf.float64 if a_gpu_is_visible() else tf.float32
 

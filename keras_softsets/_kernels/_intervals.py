@@ -1,4 +1,4 @@
-"""Which interval a probability falls into, and where in it: by arithmetic on even intervals, else by search."""
+"""Which interval a probability falls into, and where: by arithmetic if intervals are even, otherwise by search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_COMPARISONS = 64
 
 
 class Grid:
-    """Even intervals: everything is arithmetic, in products that are exact."""
+    """Even intervals: everything is arithmetic with exact products."""
 
     def __init__(self, edges: np.ndarray) -> None:
         self.last = len(edges) - 2
@@ -22,40 +22,40 @@ class Grid:
 
     def interval(self, p: Tensor) -> Tensor:
         """The interval that p falls into."""
-        # p beside an edge may as well be counted to the neighbouring interval: h is continuous.
+        # It does not matter on which side of an edge a p next to it is counted: h is continuous.
         return tf.clip_by_value(tf.cast(p * self.scale, tf.int32), 0, self.last)
 
     def distances(self, p: Tensor, interval: Tensor) -> list[Tensor]:
-        """Where in its interval p lies, from the right end and from the left, in widths of the interval."""
+        """The distances of p from the right and the left end of its interval, in widths of the interval."""
         u = self._minus(p, interval)
         return [1 - u, u]
 
     def normalized(self, masses: Tensor) -> Tensor:
-        """Distances are in widths already."""
+        """Returns `masses`: distances are already in widths of the interval."""
         return masses
 
     def place(self, p: Tensor) -> Tensor:
-        """2 k on edge k, 2 k + 1 in the interval after it; p is on an edge if that rounds to p in float32."""
+        """2 k on edge k, 2 k + 1 in the interval after it; p is on an edge if the edge rounds to p in float32."""
         nearest = tf.clip_by_value(tf.cast(p * self.scale + 0.5, tf.int32), 0, self.last + 1)
         exponent = tf.bitcast(tf.bitcast(p, tf.int32) & 0x7F800000, tf.float32)
         beyond, rounding = self._minus(p, nearest), exponent * np.float32(self.scale * 2.0**-24)
         return 2 * nearest + tf.cast(beyond > rounding, tf.int32) - tf.cast(beyond < -rounding, tf.int32)
 
     def _minus(self, p: Tensor, edge: Tensor) -> Tensor:
-        # p * scale - edge without its rounding error: 12 leading bits of p, then the rest, are exact products.
+        # p * scale - edge without a rounding error: the products of 12 leading bits of p, and of the rest, are exact.
         bits = tf.bitcast(tf.bitcast(p, tf.int32) & -(1 << 12), tf.float32)
         return (bits * self.scale - tf.cast(edge, tf.float32)) + (p - bits) * self.scale
 
 
 class Search:
-    """Uneven intervals: comparisons with all edges if there are few, else binary search."""
+    """Uneven intervals: comparisons with all edges if there are few, otherwise a binary search."""
 
     def __init__(self, edges: np.ndarray) -> None:
         self.edges = edges.astype("float32")
         self.width = np.diff(edges)
-        # The first float32 at or after the edge itself: on a steep slope the edge's own rounding would be seen.
+        # The first float32 at or after the true edge: on a steep slope, the rounding of the edge would show.
         self.bounds = np.where(edges > self.edges, np.nextafter(self.edges, np.float32(2)), self.edges)
-        # Distances are measured from float32 numbers beside the edges, apart also where two edges round to the same.
+        # Distances are measured from float32 numbers beside the edges, which differ even if two edges round alike.
         self.start, self.end = self.edges[:-1].copy(), self.edges[1:]
         same = self.start == self.end
         self.start[same] = np.nextafter(self.end[same], np.float32(-1))
@@ -71,7 +71,7 @@ class Search:
         return [end - p, p - start]
 
     def normalized(self, masses: Tensor) -> Tensor:
-        """In widths of the interval, and from the edges themselves instead of their float32."""
+        """Returns distances in widths of the interval, measured from the true edges instead of the float32 numbers."""
         to_right, from_left = tf.unstack(masses)
         weight = (to_right + from_left) / np.tile(self.end.astype("float64") - self.start, 2)
         to_right += weight * np.tile(self.beside_end, 2)
@@ -105,7 +105,7 @@ class Search:
 
 
 def grid_of(pieces: Pieces) -> np.ndarray:
-    """The coarsest even grid that has all edges on it, where it is not much finer than they are; else the edges."""
+    """The coarsest even grid that contains all edges, unless it is much finer than they are; then the edges."""
     edges = pieces.edges
     # More than 12 bits would make the products in Grid._minus inexact.
     for scale in range(len(edges) - 2, min(2**12, max(512, 2 * len(edges))) + 1):
@@ -121,7 +121,7 @@ def _scale(edges: np.ndarray) -> float:
 
 
 def is_even(edges: np.ndarray) -> bool:
-    """Whether edges are multiples of the first."""
+    """Whether all edges are multiples of the first one after 0."""
     return np.array_equal(edges, np.arange(len(edges)) / _scale(edges))
 
 

@@ -1,4 +1,4 @@
-"""Cells at thresholds that are tensors, and how they change with them."""
+"""Cells at thresholds that are tensors, and how the cells change with the threshold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from keras_softsets.heaviside import Heaviside
 
 
 class MovingKernel:
-    """Cells as a function of thresholds, (rates, classes), labels, probabilities and, maybe, weights.
+    """Cells as a function of thresholds, (rates, classes), labels, probabilities and possibly weights.
 
     Differentiable in the probabilities only.
     """
@@ -53,7 +53,7 @@ class MovingKernel:
 
 
 def _sums(heaviside: Heaviside, thresholds: Tensor, batch: Batch) -> Tensor:
-    """Rate by rate, the sums of h, of 1 - h, and of the change of h with the threshold."""
+    """For each rate, the sums of h, of 1 - h, and of the change of h with the threshold."""
     y, p, w = cleaned(*batch)
     positive, negative = (y, 1 - y) if w is None else (w * y, w - w * y)
 
@@ -64,7 +64,7 @@ def _sums(heaviside: Heaviside, thresholds: Tensor, batch: Batch) -> Tensor:
         return sum_samples(or_nan(tp, *batch), *others)
 
     totals = nan_in_all(tf.transpose(tf.map_fn(at, thresholds, fn_output_signature=tf.float64), [1, 0, 2]))
-    # Per share of the distance to the nearer end, so that changes of saturated and other thresholds compare.
+    # In units of the distance to the nearer end, so that changes near 0 and 1 compare with those elsewhere.
     unit = tf.cast(tf.minimum(thresholds, 1 - thresholds), tf.float64)
     return tf.concat([totals[:4], unit * totals[4:]], 0)
 

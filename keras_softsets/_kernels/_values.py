@@ -1,8 +1,8 @@
 """The rules of `_samples.counted` about values, in a form that costs a kernel less.
 
-There every number that cannot be right becomes NaN where it is. XLA on CPUs computes each sum in a loop of its own, so
-four cells would check everything four times. Here they see clean numbers; only one of them checks, in passing, and
-its NaN is spread to the others when the sums are known.
+There, every invalid number becomes NaN where it is. XLA on CPUs computes each sum in a separate loop, so four cells
+would check everything four times. Here, the cells see clean numbers; only one of them checks in passing, and its NaN
+spreads to the others once the sums are known.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from keras_softsets._samples import MARGIN
 
 
 def cleaned(y: Tensor, p: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Labels 0 where the weight is 0, and probabilities in [0, 1], 0 in the place of NaN; the rest as it is."""
+    """Sets labels to 0 where the weight is 0, and clips probabilities to [0, 1], with 0 in place of NaN."""
     y = y if w is None else tf.where(w > 0, y, 0.0)
     return y, tf.minimum(tf.where(p > 0, p, 0.0), 1.0), w  # `p > 0` does not hold for NaN
 
 
 def or_nan(x: Tensor, y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
-    """Returns `x`, with NaN where anything that counts cannot be right."""
+    """Returns `x`, with NaN where anything that counts is invalid."""
     valid = (y >= 0) & (y <= 1) & (p >= -MARGIN) & (p <= 1 + MARGIN)
     if w is not None:
         valid = (valid & (w > 0) & (w < np.inf)) | tf.equal(w, 0.0)

@@ -30,9 +30,9 @@ def totals(
     *,
     additive: bool = False,
 ) -> Tensor:
-    """Returns sums over samples: `soft_totals` at the boundary over all replicas, or weights by probability.
+    """Returns sums over samples: weights by probability, or `soft_totals` at the boundary over all replicas.
 
-    It returns weights by probability if the approximation is the step, or if sums are added up over batches.
+    The former are used if the approximation is the step, or if sums are accumulated over batches.
     """
     if additive or not heaviside.differentiable:
         return _float_bins.histogram(samples)

@@ -24,7 +24,7 @@ def averaged_at_points(
     average: Average,
     zero_division: ZeroDivision,
 ) -> Tensor:
-    """Averages the score of one row of cells for each rate, with another value where the rate is not met."""
+    """Averages the scores of cells with one row for each rate, with another value where the rate is not met."""
     counts = cells.negatives if decision.rate == "specificity" else cells.positives
     meaningless = counts <= 0
     if average == "micro":

@@ -58,7 +58,7 @@ def best(score: Score, cells: ConfusionMatrix, decision: AtRate) -> Chosen:
 
 
 def _meets(cells: ConfusionMatrix, rate: str, wanted: float) -> Tensor:
-    """Whether a rate is met; avoids the division, which over all bins would cost more than everything else."""
+    """Whether a rate is met; avoids a division, which over all bins would cost more than everything else."""
     hits, of = {
         "recall": (cells.tp, cells.positives),
         "specificity": (cells.tn, cells.negatives),

@@ -1,14 +1,14 @@
 """Weights of positives and negatives by probability, in bins fine enough for probabilities of any size.
 
-Evenly spaced thresholds are coarse where models are sure: 200 of them cannot resolve p = 1e-6. Here only the bins in
-the middle are even:
+Evenly spaced thresholds are too coarse where models are confident: 200 of them cannot resolve p = 1e-6. Here, only the
+bins in the middle are even:
 
 * from 1/16 to 15/16, bins are 2^-16 wide;
 * towards 0, they follow the bit patterns of float32 numbers: 1/4096 of p or less (below 1e-8, 1/64 of p);
-* towards 1, they are 1/4096 of 1 - p or less, down to single numbers.
+* towards 1, they are 1/4096 of 1 - p or less, down to single float32 numbers.
 
-The number of bins is fixed, which allows the sums to be added up over batches and replicas. A threshold is the smallest
-number in a bin, so the cells there are exact; only thresholds inside a bin are lost.
+The number of bins is fixed, so the sums can be added up over batches and replicas. A threshold is the smallest number
+in a bin, so the cells there are exact; only thresholds inside a bin are lost.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def _pattern(x: float) -> int:
 
 _COARSE, _FINE = 17, 11  # bits of the mantissa that are dropped: of 23, 6 or 12 are kept
 _EVEN = 2**16
-_TINY, _LOW, _CLOSE = 2.0**-27, 2.0**-4, 2.0**-12  # closer than the last to 1, float32 has one number for each 2^-24
+_TINY, _LOW, _CLOSE = 2.0**-27, 2.0**-4, 2.0**-12  # closer to 1 than the last, float32 numbers are 2^-24 apart
 _SIZES = (
     _pattern(_TINY) >> _COARSE,
     (_pattern(_LOW) - _pattern(_TINY)) >> _FINE,
     int(_EVEN * (1 - 2 * _LOW)),
     ((_pattern(_LOW) - _pattern(_CLOSE)) >> _FINE) + 1,
     int(_CLOSE * 2**24),
-)  # of the zones: coarse, fine, even, towards 1, next to 1
+)  # bins of each zone: coarse, fine, even, towards 1, next to 1
 _FIRST = np.cumsum([0, *_SIZES]).tolist()
 BINS = _FIRST[-1]
 
@@ -68,7 +68,7 @@ def bin_of(p: Tensor) -> Tensor:
 
 def _bits(p: Tensor) -> Tensor:
     """The bit patterns as int32; for numbers of one sign, these have the same order as the numbers."""
-    return bit_patterns(ops.absolute(p))  # 0 has two bit patterns
+    return bit_patterns(ops.absolute(p))  # -0.0 has a different bit pattern
 
 
 def cells(weights: Tensor) -> ConfusionMatrix:
@@ -93,5 +93,5 @@ def thresholds() -> np.ndarray:
     rest = (_pattern(_LOW) - (towards_1 << _FINE)).astype("int32").view("float32").astype("float64")
     high = np.concatenate([_LOW + even / _EVEN, 1 - rest, 1 - next_to_1[::-1] / 2.0**24])
     narrow = high.astype("float32")
-    high = np.where(narrow < high, np.nextafter(narrow, np.float32(2)), narrow)  # there is no number in between
+    high = np.where(narrow < high, np.nextafter(narrow, np.float32(2)), narrow)  # rounded up to float32
     return np.concatenate([low, high])[::-1]

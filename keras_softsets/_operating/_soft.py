@@ -1,8 +1,8 @@
 """The soft score at the boundary of a rate.
 
 The gradient of a loss has two parts. Let g be the soft rate and t the threshold. If the rate is held constant, a score
-s of the cells has the gradient ds/dp - (ds/dt) (dg/dp) / (dg/dt), by implicit differentiation. Cells shifted by
-dC/dt * -(g - constant(g)) / (dg/dt) have the same values, and exactly that gradient in any score.
+s of the cells has the gradient ds/dp - (ds/dt) (dg/dp) / (dg/dt), by implicit differentiation. Shifting the cells C by
+dC/dt * -(g - constant(g)) / (dg/dt) leaves their values unchanged and gives any score exactly that gradient.
 
 Reference:
     [Kumar et al., 2021](https://arxiv.org/abs/2107.10960)
@@ -23,8 +23,8 @@ from keras_softsets.heaviside import Heaviside
 from keras_softsets.scores import Score
 from keras_softsets.scores._averaging import Average, ZeroDivision
 
-_LEAST_CHANGE = 1e-3  # of a rate, per share of the distance from the threshold to the nearer end
-_RISES = {"recall": -1.0, "specificity": 1.0, "precision": 1.0}  # the direction of the rate as the threshold rises
+_LEAST_CHANGE = 1e-3  # of a rate, in units of the distance from the threshold to the nearer end
+_RISES = {"recall": -1.0, "specificity": 1.0, "precision": 1.0}  # how the rate changes as the threshold rises
 
 
 def soft_totals(samples: Samples, decision: AtRate, heaviside: Heaviside, everything: Samples) -> Tensor:
@@ -45,7 +45,7 @@ def soft_totals(samples: Samples, decision: AtRate, heaviside: Heaviside, everyt
 
 
 def soft_value(score: Score, totals: Tensor, decision: AtRate, average: Average, zero_division: ZeroDivision) -> Tensor:
-    """Returns the score of soft cells whose threshold keeps the rate; out of reach, minus what is missing."""
+    """Returns the score of soft cells whose threshold keeps the rate, or minus the shortfall if it is out of reach."""
     tp, fp, fn, tn, tp_change, fp_change, missed = ops.unstack(totals, 7)
     cells, met = ConfusionMatrix(tp, fp, fn, tn), missed <= 0
     moved = _keeping_the_rate(cells, tp_change, fp_change, met, decision)
@@ -59,7 +59,7 @@ def soft_value(score: Score, totals: Tensor, decision: AtRate, average: Average,
 def _keeping_the_rate(
     cells: ConfusionMatrix, tp_change: Tensor, fp_change: Tensor, met: Tensor, decision: AtRate
 ) -> ConfusionMatrix:
-    """The same cells, with the gradient that they have if the threshold moves so that the rate is kept."""
+    """The same cells, with the gradient that they have if the threshold moves to keep the rate constant."""
     rate = scores.get(decision.rate)(cells)
     change = _RISES[decision.rate] * _rate_change(cells, tp_change, fp_change, decision.rate)
     change = _RISES[decision.rate] * ops.maximum(change, _LEAST_CHANGE)

@@ -81,7 +81,7 @@ class BlendedLoss(keras.losses.Loss):
         return dict(zip(self.parts, map(float, ops.convert_to_numpy(self._weights))))
 
     def set_weights(self, weights: Mapping[str, float]) -> None:
-        """Changes the weights of all parts, even between the steps of a running training."""
+        """Changes the weights of all parts, even between two training steps."""
         self._weights.assign(np.array(list(_checks.check_weights(weights, self.parts).values())))
 
     @property

@@ -25,8 +25,8 @@ class BlendSchedule(keras.callbacks.Callback):
     `t = min(max(e - warmup, 0) / epochs, 1)`: `start` up to and including epoch `warmup`, `end` from epoch
     `warmup + epochs` on.
 
-    The weights depend on the epoch alone, so a training that `keras.callbacks.BackupAndRestore` resumes continues with
-    the right ones, and nothing has to be saved. They appear in the logs as `<key>_weight`.
+    The weights depend on the epoch alone, so a run that `keras.callbacks.BackupAndRestore` resumes continues with the
+    right ones, and nothing has to be saved. They appear in the logs as `<key>_weight`.
 
     While the weights move, `loss` and `val_loss` of different epochs cannot be compared. Monitor a metric instead, such
     as a part of the blend: see `BlendedLoss.metrics`.

@@ -62,7 +62,7 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
     stopping = keras_softsets.WindowedEarlyStopping(monitor="val_soft_f1", mode="max")
     ```
 
-    To make a training that is killed resumable, give the callback a `backup_dir` and list it *before*
+    To make a killed training run resumable, give the callback a `backup_dir` and list it *before*
     `keras.callbacks.BackupAndRestore`, which restores the model and the epoch:
 
     * In that order, being killed between the two callbacks costs nothing; in the reverse order, one epoch's value would
@@ -80,10 +80,10 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
         statistic: `"mean"`, `"median"` or `"min"` (the best of the window; for `mode="max"`, the largest value).
             Defaults to `"mean"`.
         min_delta: An improvement must be larger than this. Defaults to `0.0`.
-        mode: `"min"`, `"max"` or `"auto"`, with which losses should fall and metrics know their direction; any other
-            monitor needs `"min"` or `"max"`. Defaults to `"auto"`.
-        restore_best_weights: Whether training ends with the weights of the best single epoch, stopped early or not; the
-            first one of equal epochs. Defaults to `True`.
+        mode: `"min"`, `"max"` or `"auto"`: losses should fall, and metrics know their own direction; any other monitor
+            needs `"min"` or `"max"`. Defaults to `"auto"`.
+        restore_best_weights: Whether training ends with the weights of the best single epoch (the first, if several are
+            equally good), whether or not it was stopped early. Defaults to `True`.
         start_from_epoch: Epochs before this one are ignored, and counting starts with it. Defaults to `0`.
         backup_dir: Local folder for the callback's state, written after each epoch. Defaults to `None`: no backup.
         verbose: `1` prints what the callback does. Defaults to `0`.
@@ -148,11 +148,11 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
         self._sign = 0.0  # +1 if lower is better, -1 if higher is; known at the end of the first epoch
         self._begun = False
         self._resumed = False
-        self._over = False  # whether the training had ended when it was killed
+        self._over = False  # whether training had already ended when the process was killed
         self._last_weights: list[np.ndarray] | None = None
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        """Forgets the previous training, so that the instance can be reused."""
+        """Forgets the previous training run, so that the instance can be reused."""
         self._reset()
         self._journal.take_over(self._journal_of_0_1, lambda state: state["monitor"] == self.monitor)
 
@@ -186,7 +186,7 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Restores the best weights and removes the backup."""
         last = (self.params or {}).get("epochs")
-        if not self._begun and last in self._journal.epochs():  # killed after the last of all epochs
+        if not self._begun and last in self._journal.epochs():  # killed after the very last epoch
             self._load(last)
         if self.stopped_epoch and self.verbose:
             print(f"Epoch {self.stopped_epoch + 1}: early stopping, {self.window} epochs brought no improvement.")

@@ -109,7 +109,7 @@ class Journal:
             raise ValueError(
                 f"`backup_dir` must hold the state before epoch {epoch + 1}, where training starts, but holds those "
                 f"before epochs {[e + 1 for e in self.epochs()]}: list the callback before `BackupAndRestore`, or "
-                f"remove what an earlier training left. Received: backup_dir={self.shown}"
+                f"remove what an earlier run left. Received: backup_dir={self.shown}"
             )
         state = self._read(epoch)
         for later in self.epochs():
@@ -149,8 +149,8 @@ class Journal:
 
     def _unusable(self, path: pathlib.Path, why: str) -> ValueError:
         return ValueError(
-            f"`backup_dir` must hold what this training has saved, but {path.name!r} {why}: remove {self._start}.* to "
-            f"resume without what this callback has seen, or the whole folder to train anew. "
+            f"`backup_dir` must hold what this run has saved, but {path.name!r} {why}: remove {self._start}.* to "
+            f"resume without what this callback has seen, or the whole folder to start over. "
             f"Received: backup_dir={self.shown}"
         )
 
@@ -190,5 +190,5 @@ def _write(path: pathlib.Path, write: Callable[[IO[bytes]], object]) -> None:
     with temporary.open("wb") as file:
         write(file)
         file.flush()
-        os.fsync(file.fileno())  # the whole machine may go down, not only the process
+        os.fsync(file.fileno())  # the whole machine may crash, not only the process
     os.replace(temporary, path)

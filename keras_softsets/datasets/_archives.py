@@ -1,7 +1,7 @@
 """Reads tar and npz archives piece by piece, and refuses pieces that are longer than they should be.
 
-`tarfile` and `numpy.load` trust the sizes that an archive states: a file name of a gigabyte, or an array of a million
-million zeros, would be in memory before it could be checked.
+`tarfile` and `numpy.load` trust the sizes that an archive states: a file name of a gigabyte, or an array of a trillion
+zeros, would be in memory before it could be checked.
 """
 
 import io
@@ -24,7 +24,7 @@ _WIDEST_NUMBER = 8  # bytes
 
 
 def read_tar(file: LocalFile, sizes: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
-    """Yields name and content of the plain members named in `sizes`, which must have that many bytes, each once.
+    """Yields, once each, the name and content of the plain members listed in `sizes`, which must have these sizes.
 
     Everything else is skipped, including links and extensions of the format (long names, pax headers).
     """

@@ -15,8 +15,8 @@ from keras_softsets._samples import Samples
 from keras_softsets.decisions._base import Decision, registered
 from keras_softsets.heaviside import Heaviside
 
-_SMALLEST = 1e-7  # smallest probability that a soft argmax tells from 0, as in Keras; bounds the gradient
-TINY = float(np.finfo("float32").tiny)  # the same for a hard argmax with offsets; some devices flush less to 0
+_SMALLEST = 1e-7  # smallest probability that a soft argmax distinguishes from 0, as in Keras; bounds the gradient
+TINY = float(np.finfo("float32").tiny)  # the same for a hard argmax with offsets; some devices flush smaller ones to 0
 
 
 @registered
@@ -52,7 +52,7 @@ class Argmax(Decision):
             object.__setattr__(self, "offsets", _offsets_of(self.offsets))
 
     def memberships(self, samples: Samples, heaviside: Heaviside) -> Tensor:
-        """The softmax of log p / temperature, or which class is the first of the largest."""
+        """The softmax of log p / temperature; with the step, 1 for the largest class (if tied, the first), else 0."""
         if heaviside.differentiable:
             return self._shares(samples)[None]
         p = samples.prediction
@@ -74,7 +74,7 @@ class Argmax(Decision):
         log_p = samples.log_probability(_SMALLEST)
         log_p = log_p if self.offsets is None else log_p + ops.cast(np.asarray(self.offsets), log_p.dtype)
         # The largest is shifted to 0 before the division, which could make large logits infinite.
-        largest = ops.max(log_p, axis=-1, keepdims=True, initial=-np.inf)  # `initial`: else Keras refuses no samples
+        largest = ops.max(log_p, axis=-1, keepdims=True, initial=-np.inf)  # without `initial`, Keras refuses 0 samples
         distance = log_p - ops.stop_gradient(largest)
         return ops.softmax(distance / self.temperature, axis=-1)
 

@@ -4,12 +4,12 @@
 `AtRecall(0.95)`; "at most 1 % false positives" is `AtSpecificity(0.99)`. They work with every score of one threshold,
 and each class has a separate threshold.
 
-* **Metrics and `evaluate`** give the best value among all thresholds that meet the rate (at least that much), as
+* **Metrics and `evaluate`** give the best value among all thresholds that meet the rate (or exceed it), as
   `keras.metrics.PrecisionAtRecall` does, and 0 if none does.
 * **Losses and `confusion_matrix`** take the boundary: the highest threshold with that recall, the lowest with that
   specificity, the lowest with that precision. A loss knows that the boundary moves with the predictions.
-* **Out of reach.** If no threshold reaches the precision, a loss is 1 plus what is missing where precision is best,
-  which pushes precision up until the rate is reached.
+* **Out of reach.** If no threshold reaches the precision, a loss is 1 plus the shortfall at the threshold with the best
+  precision, which pushes precision up until the rate is reached.
 * **Undefined.** Without positives, or for `AtSpecificity` without negatives, the rate is undefined. A loss is then
   constant, without a gradient; `zero_division` says what the score is.
 """
@@ -29,14 +29,14 @@ from keras_softsets._samples import Samples
 from keras_softsets.decisions._base import Decision, registered
 from keras_softsets.heaviside import Heaviside, TabulatedHeaviside
 
-_EDGE = 1.2e-7  # distance of soft thresholds from 0 and 1: what float32 tells from 1, and Keras's epsilon
+_EDGE = 1.2e-7  # distance of soft thresholds from 0 and 1: what float32 resolves next to 1, and Keras's epsilon
 
 
 class Boundary(NamedTuple):
     """Where rates are just met, (rates, classes).
 
     Attributes:
-        threshold: In float32, constants for every gradient.
+        threshold: The thresholds, in float32; every gradient treats them as constants.
         met: Whether the rate is met there; if not, the threshold is where the rate is highest.
     """
 
@@ -52,8 +52,8 @@ class AtRate(Decision):
     """Base of the decisions at an operating point.
 
     Attributes:
-        rates: What is asked for; one row of cells for each.
-        rate: Name of the score that must be at least that.
+        rates: The rates to be met; there is one row of cells for each.
+        rate: Name of the score that must meet them.
     """
 
     rates: tuple[float, ...]
@@ -109,7 +109,7 @@ class AtRate(Decision):
 @registered
 @dataclasses.dataclass(frozen=True)
 class AtRecall(AtRate):
-    """The threshold at which that share of the positives is found.
+    """The threshold at which a given share of the positives is found.
 
     Args:
         rates: The recall, greater than 0 and at most 1, or a sequence over which the score is averaged.
@@ -128,7 +128,7 @@ class AtRecall(AtRate):
 @registered
 @dataclasses.dataclass(frozen=True)
 class AtPrecision(AtRate):
-    """The threshold at which that share of the predicted positives is positive.
+    """The threshold at which a given share of the predicted positives is positive.
 
     Args:
         rates: The precision, greater than 0 and at most 1, or a sequence over which the score is averaged.
@@ -147,7 +147,7 @@ class AtPrecision(AtRate):
 @registered
 @dataclasses.dataclass(frozen=True)
 class AtSpecificity(AtRate):
-    """The threshold at which that share of the negatives is left alone: 1 minus the false positive rate.
+    """The threshold at which a given share of the negatives is decided as negative: 1 minus the false positive rate.
 
     Args:
         rates: The specificity, greater than 0 and at most 1, or a sequence over which the score is averaged.

@@ -25,7 +25,7 @@ class Decision:
     one_class_wins: bool = False
 
     def memberships(self, samples: Samples, heaviside: Heaviside) -> Tensor:
-        """Returns how far each prediction, (..., classes), is decided as positive: (rows, ..., classes)."""
+        """Returns how much each prediction, (..., classes), counts as positive: (rows, ..., classes)."""
         raise NotImplementedError(f"{type(self).__name__} must implement memberships(samples, heaviside)")
 
     def check(self, heaviside: Heaviside, classes: int | None = None) -> None:

@@ -56,9 +56,9 @@ def export_classifier(
         model: A functional, sequential or subclassed model with one output; it must be built.
         path: Local folder that holds the versions, created if needed.
         threshold: A number in [0, 1], or one for each class (the last axis of the output), as an array or anything that
-            NumPy takes for one; `inf` is never reached. Or `"argmax"`, or an `Argmax` such as `tune_threshold` returns
-            with `decision="argmax"`. Defaults to `0.5`.
-        version: Number of the version. Defaults to `None`: one more than the highest that exists, and 1 at first.
+            NumPy can convert to one; `inf` is never reached. Or `"argmax"`, or an `Argmax` such as `tune_threshold`
+            returns with `decision="argmax"`. Defaults to `0.5`.
+        version: Number of the version. Defaults to `None`: one more than the highest that exists, starting with 1.
         from_logits: Whether the model's output needs a sigmoid, or with the argmax a softmax, to become a probability.
             Defaults to `False`, which is refused for a functional or sequential model that ends in a linear layer.
         warmup: A batch of inputs as the model takes them, which TF Serving answers before it reports the version as

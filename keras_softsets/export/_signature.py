@@ -93,7 +93,7 @@ def _as_tensors(shapes: Any) -> Any:
     if isinstance(shapes, dict):
         return {key: _as_tensors(shape) for key, shape in shapes.items()}
     if all(size is None or isinstance(size, int) for size in shapes):
-        return keras.KerasTensor((None, *shapes[1:]), "float32")  # the batch size at build time is no requirement
+        return keras.KerasTensor((None, *shapes[1:]), "float32")  # the batch size at build time is not a requirement
     return type(shapes)(_as_tensors(shape) for shape in shapes)
 
 

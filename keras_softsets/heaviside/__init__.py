@@ -1,4 +1,4 @@
-"""Differentiable approximations of the Heaviside step: how far a probability counts as positive.
+"""Differentiable approximations of the Heaviside step: how much a probability counts as positive.
 
 Each approximation is a small serializable value that is called as `h(p, threshold)` and passed as an argument,
 `SoftF1(heaviside=LinearHeaviside(delta=0.2))`. The strings `"linear"`, `"sigmoid"` and `"step"` name the defaults.

@@ -15,7 +15,7 @@ from keras_softsets._backend import Tensor
 from keras_softsets.heaviside._pieces import Pieces
 
 Class = TypeVar("Class", bound=type)
-_VALUES: set[type] = set()  # the approximations of this package, which cannot change once they are made
+_VALUES: set[type] = set()  # the approximations of this package, which never change once created
 
 
 class Heaviside:
@@ -36,7 +36,7 @@ class Heaviside:
     differentiable: bool = True
 
     def __call__(self, p: Tensor, threshold: Tensor) -> Tensor:
-        """Returns the membership in "positive" of the probabilities `p`, in [0, 1], at `threshold`."""
+        """Returns how much each of the probabilities `p` counts as positive at `threshold`, in [0, 1]."""
         if not ops.is_tensor(threshold):
             self.check_thresholds(threshold)
         p = ops.convert_to_tensor(p)

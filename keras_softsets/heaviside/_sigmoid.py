@@ -34,7 +34,7 @@ class SigmoidHeaviside(Heaviside):
     k: float = 10.0
 
     def __post_init__(self) -> None:
-        # Beyond float32, the product with a difference of 0 would be NaN.
+        # A larger k overflows float32, and its product with a difference of 0 would be NaN.
         set_field(self, "k", check_number("k", self.k, 0.0, 1e38, open_low=True))
 
     def call(self, p: Tensor, threshold: Tensor) -> Tensor:

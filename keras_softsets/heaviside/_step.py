@@ -26,7 +26,7 @@ class StepHeaviside(Heaviside):
     differentiable = False
 
     def call(self, p: Tensor, threshold: Tensor) -> Tensor:
-        """Compares in the precision of p, so that p = 0.7 is positive at threshold 0.7 in float32 too. NaN stays."""
+        """Compares in the precision of p, so that p = 0.7 is positive at threshold 0.7 in float32; NaN stays NaN."""
         return ops.where(ops.isnan(p), p, ops.cast(p >= like(threshold, p), ops.dtype(p)))
 
     def pieces(self, thresholds: Sequence[float]) -> Pieces:

@@ -82,7 +82,7 @@ class SoftPrecision(NamedLoss):
 
 @register
 class SoftRecall(NamedLoss):
-    """Loss 1 - recall. See `scores.recall`; used alone, it makes everything positive, so combine it.
+    """Loss 1 - recall. See `scores.recall`; used alone, it makes everything positive, so blend it.
 
     Examples:
         >>> round(float(SoftRecall()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
@@ -94,7 +94,7 @@ class SoftRecall(NamedLoss):
 
 @register
 class SoftSpecificity(NamedLoss):
-    """Loss 1 - specificity. See `scores.specificity`; used alone, it makes nothing positive, so combine it.
+    """Loss 1 - specificity. See `scores.specificity`; used alone, it makes nothing positive, so blend it.
 
     Examples:
         >>> round(float(SoftSpecificity()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
@@ -225,8 +225,8 @@ class SoftKappa(NamedLoss):
     For ordinal classes (grades, stages, stars): deciding 5 instead of 1 costs sixteen times as much as 2 instead of 1.
 
     Args:
-        weights: Price of a wrong class: `"quadratic"` and `"linear"` in the distance between classes, or `None` for 1.
-            Defaults to `"quadratic"`.
+        weights: Price of a wrong class: `"quadratic"` or `"linear"` in the distance between classes, or `None` for a
+            price of 1. Defaults to `"quadratic"`.
         **options: Those of `SoftSetLoss`; `threshold` is `"argmax"` or a value such as `Argmax(temperature=0.5)`.
 
     Examples:

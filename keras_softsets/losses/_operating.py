@@ -11,21 +11,20 @@ from keras_softsets.losses._base import SoftSetLoss, register
 
 
 class OperatingPointLoss(AtRateArguments, SoftSetLoss):
-    """A `SoftSetLoss` at a rate, its first argument; otherwise takes the same arguments, except `threshold`."""
+    """A `SoftSetLoss` at an operating point: takes a rate first, then the same arguments except `threshold`."""
 
 
 @register
 class SoftPrecisionAtRecall(OperatingPointLoss):
-    """Loss 1 - precision where that share of the positives is found: as few false alarms as possible.
+    """Loss 1 - precision at the threshold that finds a given share of the positives: as few false alarms as possible.
 
-    The threshold is the true one of the global batch, with its weights, and the gradient takes into account that it
-    moves with the predictions: raising the positives at the threshold raises the threshold. See "Operating points" in
-    the documentation. A batch needs enough positives for its threshold to mean something: at recall 0.95, twenty or
-    more.
+    The threshold is exact for the global batch, with its weights, and the gradient takes into account that it moves
+    with the predictions: raising the positives at the threshold raises the threshold. See "Operating points" in the
+    documentation. A batch needs enough positives for its threshold to mean something: at recall 0.95, twenty or more.
 
     Args:
-        recall: The recall, greater than 0 and at most 1, or a sequence over which precision is averaged: with 0.95,
-            0.96, ..., 1 the area under that part of the precision-recall curve.
+        recall: The recall, greater than 0 and at most 1, or a sequence over which precision is averaged: 0.95, 0.96,
+            ..., 1 gives the area under that part of the precision-recall curve.
         **options: Those of `SoftSetLoss` except `threshold`.
 
     Examples:
@@ -44,10 +43,10 @@ class SoftPrecisionAtRecall(OperatingPointLoss):
 
 @register
 class SoftRecallAtPrecision(OperatingPointLoss):
-    """Loss 1 - recall where that share of the predicted positives is positive: find as many as possible.
+    """Loss 1 - recall at the threshold with a given precision: find as many positives as possible.
 
-    The threshold is the lowest one of the global batch with that precision; finding it means sorting the batch. If no
-    threshold has it, the loss is 1 plus what is missing where precision is best, until the rate is reached.
+    The threshold is the lowest one with that precision on the global batch; finding it means sorting the batch. If no
+    threshold reaches that precision, the loss is 1 plus the shortfall at the threshold with the best precision.
 
     Args:
         precision: The precision, greater than 0 and at most 1, or a sequence over which recall is averaged.
@@ -71,7 +70,7 @@ class SoftRecallAtPrecision(OperatingPointLoss):
 
 @register
 class SoftSensitivityAtSpecificity(OperatingPointLoss):
-    """Loss 1 - recall where that share of the negatives is left alone: `0.99` is 1 % false positives.
+    """Loss 1 - recall at the threshold with a given specificity: `0.99` is 1 % false positives.
 
     Args:
         specificity: The specificity, greater than 0 and at most 1, or a sequence over which recall is averaged, which
@@ -99,7 +98,7 @@ class SoftSensitivityAtSpecificity(OperatingPointLoss):
 
 @register
 class SoftSpecificityAtSensitivity(OperatingPointLoss):
-    """Loss 1 - specificity where that share of the positives is found.
+    """Loss 1 - specificity at the threshold that finds a given share of the positives.
 
     Args:
         sensitivity: The recall, greater than 0 and at most 1, or a sequence over which specificity is averaged.

@@ -223,8 +223,8 @@ class Kappa(NamedMetric):
     """Cohen's kappa of the c x c matrix. See `scores.kappa`.
 
     Args:
-        weights: Price of a wrong class: `None` for 1, `"linear"` or `"quadratic"` in the distance between classes.
-            Defaults to `None`, as in scikit-learn.
+        weights: Price of a wrong class: `None` for a price of 1, or `"linear"` or `"quadratic"` in the distance between
+            classes. Defaults to `None`, as in scikit-learn.
         **options: Those of `SoftSetMetric`; `threshold` is `"argmax"` or a value such as `Argmax(offsets=[0.0, 0.3])`.
 
     Examples:

@@ -11,16 +11,16 @@ from keras_softsets.metrics._score import SoftSetMetric, register
 
 
 class OperatingPointMetric(AtRateArguments, SoftSetMetric):
-    """A `SoftSetMetric` at a rate, its first argument; otherwise takes the same arguments, except `threshold`."""
+    """A `SoftSetMetric` at an operating point: takes a rate first, then the same arguments except `threshold`."""
 
 
 @register
 class PrecisionAtRecall(OperatingPointMetric):
-    """The best precision among all thresholds that find that share of the positives; 0 if none does.
+    """The best precision among all thresholds that find a given share of the positives; 0 if none does.
 
     Like `keras.metrics.PrecisionAtRecall`, but with thresholds fine enough for probabilities of any size: exact for the
     first 16,384 samples, and beyond that within 1e-4 unless much of the data is within 1e-5 of the threshold.
-    `threshold()` returns the threshold, which reaches exactly the metric's value.
+    `threshold()` returns the threshold at which the metric has exactly this value.
 
     Args:
         recall: The recall, greater than 0 and at most 1, or a sequence over which precision is averaged.
@@ -42,7 +42,7 @@ class PrecisionAtRecall(OperatingPointMetric):
 
 @register
 class RecallAtPrecision(OperatingPointMetric):
-    """The best recall among all thresholds with that precision; 0 if none has it. See `PrecisionAtRecall`.
+    """The best recall among all thresholds with a given precision; 0 if none has it. See `PrecisionAtRecall`.
 
     Args:
         precision: The precision, greater than 0 and at most 1, or a sequence over which recall is averaged.
@@ -61,7 +61,7 @@ class RecallAtPrecision(OperatingPointMetric):
 
 @register
 class SensitivityAtSpecificity(OperatingPointMetric):
-    """The best recall among all thresholds that leave that share of the negatives alone. See `PrecisionAtRecall`.
+    """The best recall among all thresholds with a given specificity. See `PrecisionAtRecall`.
 
     Args:
         specificity: The specificity, greater than 0 and at most 1, or a sequence over which recall is averaged; `0.99`
@@ -86,7 +86,7 @@ class SensitivityAtSpecificity(OperatingPointMetric):
 
 @register
 class SpecificityAtSensitivity(OperatingPointMetric):
-    """The best specificity among all thresholds that find that share of the positives. See `PrecisionAtRecall`.
+    """The best specificity among all thresholds that find a given share of the positives. See `PrecisionAtRecall`.
 
     Args:
         sensitivity: The recall, greater than 0 and at most 1, or a sequence over which specificity is averaged.

@@ -73,7 +73,7 @@ class SoftSetMetric(CellsMetric):
         return ops.cast(value, self.dtype)
 
     def threshold(self) -> float | PerClass | tuple[float | PerClass, ...]:
-        """Returns the threshold of an operating point: it reaches exactly the result, and `export_classifier` takes it.
+        """Returns the threshold of an operating point, which gives exactly the result and suits `export_classifier`.
 
         It is a float, or a `PerClass` for several classes; for several rates, a tuple of these. If no threshold meets
         the rate, it is `inf`, with which nothing is positive.

@@ -1,7 +1,7 @@
 """Figures: approximations, scores against thresholds, curves, matrices and training; matplotlib is imported inside.
 
 Each function returns a matplotlib figure, and neither shows nor saves it. Colours are those of Okabe and Ito, which
-colour-blind readers can tell apart; line styles repeat the distinction for printers.
+colour-blind readers can tell apart; line styles repeat the distinction for print without colour.
 """
 
 from keras_softsets.plots._approximations import approximations as approximations

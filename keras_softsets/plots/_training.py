@@ -1,4 +1,4 @@
-"""The history of a training."""
+"""The history of a training run."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def ratio(numerator: Tensor, denominator: Tensor, cells: ConfusionMatrix | Multi
     """Divides; 0 / 0 is 0 (or what `zero_division` says) with a zero gradient.
 
     If the denominator is positive but less than a millionth of all weight (for example, that of precision when every
-    prediction is saturated at 0), the value is exact and the gradient is that at a millionth: large, never huge.
+    prediction is saturated at 0), the value is exact and the gradient is that at a millionth: large, but bounded.
     """
     floor = 1e-6 * ops.stop_gradient(cells.total)
     nothing, regular = denominator <= 0, denominator > floor  # both are False for NaN, which stays NaN

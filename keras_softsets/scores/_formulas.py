@@ -45,7 +45,7 @@ def recall(cells: ConfusionMatrix) -> Tensor:
 
 @score
 def specificity(cells: ConfusionMatrix) -> Tensor:
-    """Share of negatives that are left alone (true negative rate).
+    """Share of negatives that are decided as negative (true negative rate).
 
     Formula: `tn / (tn + fp)`
 

@@ -81,7 +81,7 @@ class Score:
         return Score(self.function, of=self.of, curve=self.curve, registered=self.registered, **numbers).checked()
 
     def checked(self) -> Score:
-        """Tries the score on ones: the score itself checks its parameters, and a broken score fails here.
+        """Tries the score on a matrix of ones: it checks its own parameters, and a broken score fails here.
 
         A registered score is tried once with each set of parameters, because losses, metrics and `evaluate` all ask.
         """

@@ -30,7 +30,7 @@ class CellsKit(Kit):
         """Checks of what the score returns."""
         return {
             "keeps the shape (thresholds, classes)": self.shape,
-            "floating-point values, of float64 cells, too": self.floating,
+            "floating-point values, also for float64 cells": self.floating,
             "perfect predictions beat constant ones": self.perfect,
             "better probabilities never lower the score": self.monotone,
             "cells add up to the class totals": self.conserved,

@@ -31,7 +31,7 @@ class ClassesKit(Kit):
         """Checks of what the score returns."""
         return {
             "gives a single number": self.shape,
-            "floating-point values, of float64 counts, too": self.floating,
+            "floating-point values, also for float64 counts": self.floating,
             "perfect predictions beat constant ones": self.perfect,
             "better logits never lower the score": self.monotone,
             "counts add up to the class totals": self.conserved,

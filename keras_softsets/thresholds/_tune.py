@@ -47,8 +47,8 @@ def tune_threshold(
     O(n log n), until no class gains. Each is halfway between two samples that switch to the class; among offsets of
     equal score, the one nearest to 0 is chosen. The result is never worse than no offsets, but need not be the best.
 
-    Tune on data that the model was not trained on, and report the score on a third set: the best of many thresholds
-    is too good on the data that chose it.
+    Tune on data that the model was not trained on, and report the score on a third set: on the data that chose it, the
+    best of many thresholds looks too good.
 
     Args:
         y_true: Labels in [0, 1], of the shape of `y_pred` up to a last axis of length 1; or class ids, without the last

@@ -1,9 +1,10 @@
 """CocktailParty: do two of the six people at a party stand in different conversational groups?
 
-Every annotated frame gives a sample for each of its 15 pairs. Positions and directions are in the pair's own frame:
-the origin halfway between the two, the one with the smaller ID on the negative and the other on the positive x-axis.
-A direction enters by its cosine and sine. Of the pair, y is zero by construction and left out, so the features are
-2 * (x, cos, sin) + 4 * (x, y, cos, sin) = 22; the other four people come in the order of their IDs.
+Every annotated frame gives a sample for each of its 15 pairs. Positions and directions are in the pair's own
+coordinates: the origin is halfway between the two people, with the smaller ID on the negative x-axis and the other on
+the positive x-axis. A direction is given by its cosine and sine. The pair's own y is zero by construction and is left
+out, so there are 2 * (x, cos, sin) + 4 * (x, y, cos, sin) = 22 features; the other four people are in order of their
+IDs.
 
 A pair is positive if it does *not* share a group, which gives the 30.29 % of positives that the paper reports.
 """
@@ -113,8 +114,8 @@ COCKTAIL_PARTY = DataSet(
     about="""Do two people at a party stand in different conversational groups?
 
     15 pairs in each of 320 annotated frames with six people. The 22 features are positions and directions in the
-    pair's own frame: of the pair x, cosine and sine, of the other four x, y, cosine and sine. A pair that does not
-    share a group is positive.
+    pair's own coordinates: x, cosine and sine for the pair; x, y, cosine and sine for the other four. A pair that does
+    not share a group is positive.
     """,
     citation="""@inproceedings{zen2010space,
   author = {Zen, Gloria and Lepri, Bruno and Ricci, Elisa and Lanz, Oswald},

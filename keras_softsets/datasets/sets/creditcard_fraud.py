@@ -1,7 +1,7 @@
 """Credit card fraud: transactions of European card holders, 28 anonymous components and the amount.
 
-As in the paper, `Time` is left out, so that nothing is learnt from the moment of a transaction, and the amount enters
-by its logarithm: `log(1 + Amount)`, because an amount can be zero.
+As in the paper, `Time` is left out, so that nothing is learnt from the time of a transaction, and the amount is
+replaced by its logarithm: `log(1 + Amount)`, because an amount can be zero.
 """
 
 import math

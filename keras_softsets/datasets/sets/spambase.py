@@ -1,4 +1,4 @@
-"""Spambase: is an e-mail spam? Frequencies of words and characters, from UCI's file or a copy with other line ends."""
+"""Spambase: is an e-mail spam? Frequencies of words and characters, from UCI's file or one with other line endings."""
 
 from collections.abc import Iterator
 
@@ -37,7 +37,7 @@ def _rows(file: LocalFile) -> Iterator[tuple[list[float], float]]:
 
 SPAMBASE = DataSet(
     _FACTS,
-    about="""E-mails of one company around 1999: is it spam? 39.4 % are.
+    about="""E-mails of one company, around 1999: which are spam? 39.4 % are.
 
     How often each of 48 words and 6 characters occurs, in per cent of all words or characters, and the average,
     longest and total length of runs of capital letters.
@@ -58,7 +58,7 @@ SPAMBASE = DataSet(
                 702_942,
                 url="https://archive.ics.uci.edu/ml/machine-learning-databases/spambase/spambase.data",
                 sha256="b1ef93de71f97714d3d7d4f58fc9f718da7bbc8ac8a150eff2778616a8097b12",
-                exact=False,  # Copies differ in the ends of their lines.
+                exact=False,  # Copies differ in their line endings.
             ),
         ),
         folder="spambase",

@@ -1,7 +1,7 @@
 """Synthetic data: two isotropic Gaussian blobs in three dimensions, with most of the positives removed.
 
-The paper gives the standard deviation, 10, and the 10,000 points before the removal, but not the centres. Here these
-are two standard deviations apart, with which no classifier has an AUROC above 0.92. The points come from a fixed seed;
+The paper gives the standard deviation, 10, and the 10,000 points before the removal, but not the centres. Here they
+are two standard deviations apart, so that no classifier can exceed an AUROC of 0.92. The points come from a fixed seed;
 the seed of `load` changes only how they are split.
 """
 
