@@ -1,1 +1,1 @@
-"""Measurements: `speed` of speed; `paper`, `recipes`, `classes` and `operating` of quality; `results` keeps them."""
+"""Benchmarks of speed (`speed`) and quality (`paper`, `recipes`, `classes`, `operating`), and their `results`."""

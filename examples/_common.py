@@ -53,7 +53,7 @@ def folder():
 
 
 def add_seed(parser, of):
-    parser.add_argument("--seed", type=whole(0, 2**32 - 1), default=0, help=f"of {of} (default: 0)")
+    parser.add_argument("--seed", type=whole(0, 2**32 - 1), default=0, help=f"seed of {of} (default: 0)")
 
 
 def _checked(convert, is_right, rule):

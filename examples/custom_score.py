@@ -23,11 +23,18 @@ from _common import TABLES, folder, make_parser, whole
 
 def parse_arguments():
     parser = make_parser(__doc__)
-    parser.add_argument("--data", choices=TABLES, default="creditcard_fraud", help="default: creditcard_fraud")
-    parser.add_argument("--seeds", type=whole(), default=3, help="trainings with each loss (default: 3)")
-    parser.add_argument("--epochs", type=whole(), default=10, help="with cross-entropy, then each loss (default: 10)")
+    parser.add_argument(
+        "--data", choices=TABLES, default="creditcard_fraud", help="data set (default: creditcard_fraud)"
+    )
+    parser.add_argument("--seeds", type=whole(), default=3, help="training runs with each loss (default: 3)")
+    parser.add_argument(
+        "--epochs",
+        type=whole(),
+        default=10,
+        help="epochs with cross-entropy, then at most with each loss (default: 10)",
+    )
     parser.add_argument("--window", type=whole(), default=5, help="epochs in the stopping window (default: 5)")
-    parser.add_argument("--output", type=folder(), default=Path("runs/custom_score"), help="where the figure goes")
+    parser.add_argument("--output", type=folder(), default=Path("runs/custom_score"), help="folder for the figure")
     parser.add_argument("--smoke", action="store_true", help="generated data and two epochs, to check that it runs")
     args = parser.parse_args()
     if args.smoke:

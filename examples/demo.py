@@ -24,8 +24,10 @@ UNITS, LEARNING_RATE, BATCHES, EPOCHS = (128, 64), 0.003, 4, 100
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=folder(), default=Path("runs/demo"), help="where results and figure go")
-    parser.add_argument("--export", type=folder(), default=Path("saved_models/demo"), help="where the best models go")
+    parser.add_argument(
+        "--output", type=folder(), default=Path("runs/demo"), help="folder for the results and the figure"
+    )
+    parser.add_argument("--export", type=folder(), default=Path("saved_models/demo"), help="folder for the best models")
     parser.add_argument("--smoke", action="store_true", help="one seed and two epochs, to check that it runs")
     return parser.parse_args()
 

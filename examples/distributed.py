@@ -21,16 +21,20 @@ from _common import MOST_DEVICES, TABLES, add_seed, make_parser, make_strategy, 
 def parse_arguments():
     parser = make_parser(__doc__)
     parser.add_argument(
-        "--devices", type=whole(1, MOST_DEVICES), help="GPUs, or CPU devices if there is none (default: all, or 2)"
+        "--devices",
+        type=whole(1, MOST_DEVICES),
+        help="number of GPUs, or of logical CPU devices if there is no GPU (default: all, or 2)",
     )
     parser.add_argument("--check", action="store_true", help="also train on one device, and compare")
-    parser.add_argument("--data", choices=TABLES, help="default: a generated table")
+    parser.add_argument("--data", choices=TABLES, help="data set (default: a generated table)")
     parser.add_argument("--samples", type=whole(10), default=20000, help="rows of the generated table (default: 20000)")
-    parser.add_argument("--batch-size", type=whole(), default=1024, help="of all devices together (default: 1024)")
-    parser.add_argument("--epochs", type=whole(), default=10, help="(default: 10)")
-    parser.add_argument("--learning-rate", type=positive(), default=0.01, help="(default: 0.01)")
-    add_seed(parser, "the initial weights and of the order of the data")
-    parser.add_argument("--smoke", action="store_true", help="little data and two epochs, to check that it runs")
+    parser.add_argument(
+        "--batch-size", type=whole(), default=1024, help="global batch size, over all devices (default: 1024)"
+    )
+    parser.add_argument("--epochs", type=whole(), default=10, help="number of epochs (default: 10)")
+    parser.add_argument("--learning-rate", type=positive(), default=0.01, help="learning rate of Adam (default: 0.01)")
+    add_seed(parser, "the initial weights and the order of the data")
+    parser.add_argument("--smoke", action="store_true", help="a little data and two epochs, to check that it runs")
     args = parser.parse_args()
     if args.smoke:
         args.data, args.samples, args.batch_size, args.epochs = None, 1000, 256, 2

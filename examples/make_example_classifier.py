@@ -13,7 +13,7 @@ from _common import folder, make_parser, whole
 
 def parse_arguments():
     parser = make_parser(__doc__)
-    parser.add_argument("--epochs", type=whole(), default=300, help="at most this many (default: 300)")
+    parser.add_argument("--epochs", type=whole(), default=300, help="maximum number of epochs (default: 300)")
     parser.add_argument(
         "--export", type=folder(), default=Path("saved_models/example_classifier"), help="folder of versions"
     )

@@ -15,10 +15,12 @@ from _common import folder, make_parser, whole
 def parse_arguments():
     parser = make_parser(__doc__)
     parser.add_argument("--samples", type=whole(100), default=8192, help="samples to train on (default: 8192)")
-    parser.add_argument("--epochs", type=whole(), default=200, help="at most this many (default: 200)")
+    parser.add_argument("--epochs", type=whole(), default=200, help="maximum number of epochs (default: 200)")
     parser.add_argument("--window", type=whole(), default=50, help="epochs in the stopping window (default: 50)")
-    parser.add_argument("--output", type=folder(), default=Path("runs/multi_label"), help="where the figure goes")
-    parser.add_argument("--export", type=folder(), help="SavedModel of the BCE model with a threshold for each label")
+    parser.add_argument("--output", type=folder(), default=Path("runs/multi_label"), help="folder for the figure")
+    parser.add_argument(
+        "--export", type=folder(), help="folder for a SavedModel of the BCE model, with a threshold for each label"
+    )
     parser.add_argument("--smoke", action="store_true", help="few samples and three epochs, to check that it runs")
     args = parser.parse_args()
     if args.smoke:

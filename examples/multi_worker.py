@@ -31,15 +31,19 @@ def parse_arguments():
     some = whole(0, MOST_DEVICES)
     parser.add_argument("--local", type=some, default=0, metavar="N", help="start N workers on this machine")
     parser.add_argument(
-        "--directory", type=folder(), default=Path("runs/multi_worker"), help="for checkpoints and model"
+        "--directory", type=folder(), default=Path("runs/multi_worker"), help="folder for the checkpoints and the model"
     )
-    parser.add_argument("--data", choices=TABLES, help="the same on every worker (default: a generated table)")
+    parser.add_argument(
+        "--data", choices=TABLES, help="data set, the same on every worker (default: a generated table)"
+    )
     parser.add_argument("--samples", type=whole(10), default=20000, help="rows of the generated table (default: 20000)")
-    parser.add_argument("--batch-size", type=whole(), default=1024, help="of all workers together (default: 1024)")
-    parser.add_argument("--epochs", type=whole(), default=10, help="(default: 10)")
-    parser.add_argument("--learning-rate", type=positive(), default=0.01, help="(default: 0.01)")
-    add_seed(parser, "the initial weights and of the order of the data")
-    parser.add_argument("--smoke", action="store_true", help="little data and three epochs, to check that it runs")
+    parser.add_argument(
+        "--batch-size", type=whole(), default=1024, help="global batch size, over all workers (default: 1024)"
+    )
+    parser.add_argument("--epochs", type=whole(), default=10, help="number of epochs (default: 10)")
+    parser.add_argument("--learning-rate", type=positive(), default=0.01, help="learning rate of Adam (default: 0.01)")
+    add_seed(parser, "the initial weights and the order of the data")
+    parser.add_argument("--smoke", action="store_true", help="a little data and three epochs, to check that it runs")
     args = parser.parse_args()
     if args.smoke:
         args.data, args.samples, args.batch_size, args.epochs = None, 1001, 250, 3

@@ -8,7 +8,7 @@ Three ways to the same goal, all decided by the largest class:
 * cross-entropy with an offset for each class, tuned on validation data;
 * a blend of soft quadratic kappa with cross-entropy, with and without such offsets.
 
-The tuned offsets are the honest rival: they give much of what a set loss gains at the plain argmax, and cost only a few
+The tuned offsets are the fair rival: they give much of what a set loss gains at the plain argmax, and cost only a few
 seconds after training. A seed takes about two minutes; an interrupted run starts from the beginning.
 """
 
@@ -19,10 +19,10 @@ from _common import folder, make_parser, whole
 
 def parse_arguments():
     parser = make_parser(__doc__)
-    parser.add_argument("--seeds", type=whole(), default=1, help="splits and trainings (default: 1)")
-    parser.add_argument("--epochs", type=whole(), default=300, help="at most this many (default: 300)")
+    parser.add_argument("--seeds", type=whole(), default=1, help="splits, each with its own training runs (default: 1)")
+    parser.add_argument("--epochs", type=whole(), default=300, help="maximum number of epochs (default: 300)")
     parser.add_argument("--window", type=whole(), default=50, help="epochs in the stopping window (default: 50)")
-    parser.add_argument("--output", type=folder(), default=Path("runs/ordinal"), help="where the figure goes")
+    parser.add_argument("--output", type=folder(), default=Path("runs/ordinal"), help="folder for the figure")
     parser.add_argument("--smoke", action="store_true", help="generated grades and five epochs, to check that it runs")
     args = parser.parse_args()
     if args.smoke:

@@ -14,12 +14,14 @@ from _common import TABLES, folder, make_parser, whole
 
 def parse_arguments():
     parser = make_parser(__doc__)
-    parser.add_argument("--data", choices=TABLES, default="mammography", help="default: mammography, the paper's")
-    parser.add_argument("--seeds", type=whole(), default=1, help="trainings with each loss (default: 1; paper: 10)")
-    parser.add_argument("--epochs", type=whole(), default=500, help="at most this many (default: 500)")
+    parser.add_argument(
+        "--data", choices=TABLES, default="mammography", help="data set (default: mammography, the paper's)"
+    )
+    parser.add_argument("--seeds", type=whole(), default=1, help="training runs with each loss (default: 1; paper: 10)")
+    parser.add_argument("--epochs", type=whole(), default=500, help="maximum number of epochs (default: 500)")
     parser.add_argument("--window", type=whole(), default=100, help="epochs in the stopping window (default: 100)")
     parser.add_argument(
-        "--output", type=folder(), default=Path("runs/precision_recall_tradeoff"), help="for the figure"
+        "--output", type=folder(), default=Path("runs/precision_recall_tradeoff"), help="folder for the figure"
     )
     parser.add_argument("--smoke", action="store_true", help="generated data and three epochs, to check that it runs")
     args = parser.parse_args()

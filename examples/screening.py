@@ -16,11 +16,13 @@ from _common import TABLES, between, folder, make_parser, whole
 
 def parse_arguments():
     parser = make_parser(__doc__)
-    parser.add_argument("--data", choices=TABLES, default="mammography", help="default: mammography")
-    parser.add_argument("--recall", type=between(0, 1), default=0.9, help="share to be found (default: 0.9)")
+    parser.add_argument("--data", choices=TABLES, default="mammography", help="data set (default: mammography)")
+    parser.add_argument(
+        "--recall", type=between(0, 1), default=0.9, help="share of the positives to be found (default: 0.9)"
+    )
     parser.add_argument("--seeds", type=whole(), default=5, help="splits of the data (default: 5)")
     parser.add_argument("--epochs", type=whole(), default=1000, help="steps on all of the data (default: 1000)")
-    parser.add_argument("--output", type=folder(), default=Path("runs/screening"), help="for the figure")
+    parser.add_argument("--output", type=folder(), default=Path("runs/screening"), help="folder for the figure")
     parser.add_argument("--smoke", action="store_true", help="generated data and three epochs, to check that it runs")
     args = parser.parse_args()
     if args.smoke:

@@ -17,8 +17,8 @@ from _common import folder, make_parser, whole
 def parse_arguments():
     parser = make_parser(__doc__)
     parser.add_argument("--images", type=whole(8), default=1024, help="images to train on (default: 1024)")
-    parser.add_argument("--epochs", type=whole(), default=10, help="default: 10")
-    parser.add_argument("--output", type=folder(), default=Path("runs/segmentation"), help="where the figure goes")
+    parser.add_argument("--epochs", type=whole(), default=10, help="number of epochs (default: 10)")
+    parser.add_argument("--output", type=folder(), default=Path("runs/segmentation"), help="folder for the figure")
     parser.add_argument("--smoke", action="store_true", help="few images and two epochs, to check that it runs")
     args = parser.parse_args()
     if args.smoke:

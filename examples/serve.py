@@ -82,13 +82,13 @@ def tensors_of(instances, specs):
 def main():
     parser = make_parser(__doc__)
     parser.add_argument(
-        "--url", type=web_address, help="of a server, such as http://localhost:8501/v1/models/NAME:predict"
+        "--url", type=web_address, help="address of a server, such as http://localhost:8501/v1/models/NAME:predict"
     )
     parser.add_argument(
         "--model",
         type=Path,
         default=Path("saved_models/example_classifier"),
-        help="folder of versions, used without --url",
+        help="folder of versions, used if there is no --url",
     )
     parser.add_argument(
         "--instances",

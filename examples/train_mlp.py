@@ -36,27 +36,37 @@ def class_weight(text):
 
 def parse_arguments():
     parser = make_parser(__doc__)
-    parser.add_argument("--data", choices=TABLES, default="synthetic_05", help="default: synthetic_05")
+    parser.add_argument("--data", choices=TABLES, default="synthetic_05", help="data set (default: synthetic_05)")
     losses = ["bce", *LOSSES, *SCORES]
     parser.add_argument("--loss", choices=losses, default="SoftF1", metavar="LOSS", help=f"one of {', '.join(losses)}")
     parser.add_argument("--beta", type=positive(), help="parameter of SoftFBeta and SoftTversky")
     inside = between(0, 1)
-    parser.add_argument("--threshold", type=inside, nargs="+", help="of the loss; of several, the mean is optimised")
-    parser.add_argument("--heaviside", choices=["linear", "sigmoid"], help="of the loss (default: linear)")
+    parser.add_argument(
+        "--threshold", type=inside, nargs="+", help="threshold of the loss; with several, the mean score is optimised"
+    )
+    parser.add_argument(
+        "--heaviside", choices=["linear", "sigmoid"], help="approximation in the loss (default: linear)"
+    )
     parser.add_argument(
         "--class-weight", type=class_weight, default=1.0, help='weight of a positive sample: a number, or "balanced"'
     )
     parser.add_argument("--oversample", action="store_true", help="repeat positives until they are half of the data")
-    parser.add_argument("--epochs", type=whole(), default=1000, help="at most this many (default: 1000)")
+    parser.add_argument("--epochs", type=whole(), default=1000, help="maximum number of epochs (default: 1000)")
     parser.add_argument("--window", type=whole(), default=100, help="epochs in the stopping window (default: 100)")
-    parser.add_argument("--batch-size", type=whole(), default=1024, help="over all devices together (default: 1024)")
-    devices = whole(1, MOST_DEVICES)
-    parser.add_argument("--devices", type=devices, help="GPUs (default: all), or without a GPU this many logical CPUs")
-    add_seed(parser, "split, weights and dropout")
-    parser.add_argument("--output", type=folder(), help="log and figures (default: runs/train_mlp/DATA_LOSS)")
-    parser.add_argument("--tensorboard", action="store_true", help="TensorBoard logs into OUTPUT/tensorboard")
     parser.add_argument(
-        "--export", type=folder(), nargs="?", const="", help="SavedModel (default: saved_models/DATA_LOSS)"
+        "--batch-size", type=whole(), default=1024, help="global batch size, over all devices (default: 1024)"
+    )
+    devices = whole(1, MOST_DEVICES)
+    parser.add_argument(
+        "--devices", type=devices, help="number of GPUs (default: all), or of logical CPU devices if there is no GPU"
+    )
+    add_seed(parser, "split, weights and dropout")
+    parser.add_argument(
+        "--output", type=folder(), help="folder for log and figures (default: runs/train_mlp/DATA_LOSS)"
+    )
+    parser.add_argument("--tensorboard", action="store_true", help="write TensorBoard logs to OUTPUT/tensorboard")
+    parser.add_argument(
+        "--export", type=folder(), nargs="?", const="", help="folder for a SavedModel (default: saved_models/DATA_LOSS)"
     )
     parser.add_argument("--smoke", action="store_true", help="generated data and three epochs, to check that it runs")
     args = parser.parse_args()

@@ -22,20 +22,27 @@ def parse_arguments():
     losses = ["bce", *SCORES]
     parser.add_argument("--loss", choices=losses, default="f1", metavar="LOSS", help=f"one of {', '.join(losses)}")
     inside = between(0, 1)
-    parser.add_argument("--threshold", type=inside, nargs="+", help="of the loss; of several, the mean (default: 0.5)")
+    parser.add_argument(
+        "--threshold",
+        type=inside,
+        nargs="+",
+        help="threshold of the loss; with several, the mean score is optimised (default: 0.5)",
+    )
     delta = between(0, 0.5, closed=True)
-    parser.add_argument("--delta", type=delta, help="of the linear Heaviside, in the loss (default: 0.1)")
-    parser.add_argument("--epochs", type=whole(), default=500, help="at most this many (default: 500)")
+    parser.add_argument("--delta", type=delta, help="delta of the linear approximation in the loss (default: 0.1)")
+    parser.add_argument("--epochs", type=whole(), default=500, help="maximum number of epochs (default: 500)")
     parser.add_argument(
         "--window", type=whole(), default=20, help="epochs in the stopping window (default: 20; paper: 100)"
     )
-    parser.add_argument("--steps", type=whole(), help="batches in an epoch and in its validation (default: all)")
-    parser.add_argument("--batch-size", type=whole(), default=128, help="over all GPUs together (default: 128)")
-    parser.add_argument("--learning-rate", type=positive(), default=1e-4, help="of Adam (default: 1e-4)")
+    parser.add_argument("--steps", type=whole(), help="batches in an epoch, and in its validation (default: all)")
+    parser.add_argument(
+        "--batch-size", type=whole(), default=128, help="global batch size, over all GPUs (default: 128)"
+    )
+    parser.add_argument("--learning-rate", type=positive(), default=1e-4, help="learning rate of Adam (default: 1e-4)")
     parser.add_argument("--mixed-precision", action="store_true", help="compute in half precision, losses in float32")
     add_seed(parser, "split, weights and order")
     parser.add_argument(
-        "--output", type=folder(), help="log, backup, model (default: runs/train_tiny_darknet/TASK_LOSS)"
+        "--output", type=folder(), help="folder for log, backup and model (default: runs/train_tiny_darknet/TASK_LOSS)"
     )
     parser.add_argument("--export", type=folder(), help="folder for a SavedModel, such as saved_models/frog")
     parser.add_argument("--smoke", action="store_true", help="noise as images and two epochs, to check that it runs")

@@ -51,7 +51,7 @@ def small_fit(model, *callback_list, epochs=30, **arguments):
 
 
 class Interrupt(keras.callbacks.Callback):
-    """Ends `fit` without `on_train_end`, as a kill does, but cheaper."""
+    """Ends `fit` without `on_train_end`, as if the process were killed, but cheaper."""
 
     def __init__(self, epoch):
         super().__init__()

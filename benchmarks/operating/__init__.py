@@ -11,8 +11,8 @@ Protocol, fixed before any test figure was seen:
 * Rows: cross-entropy, balanced cross-entropy (both classes weigh the same), `SoftF1`, and
   `SoftPrecisionAtRecall` at recalls 0.955, 0.965, ..., 0.995, whose mean is the score's midpoint rule.
 * Training: 1,500 steps of Adam with a learning rate of 0.05 (0.005 for the MLP) that falls to 0 as a cosine, on the
-  full training data or on batches of 512; the same initial weights for every row of a split. Of the weights after every
-  50 steps those with the best score on validation data are tested, once.
+  full training data or on batches of 512; the same initial weights for every row of a split. The weights are kept
+  after every 50 steps; those with the best score on validation data are tested, once.
 
     python -m benchmarks.operating --raw-dir FOLDER                     # resumes: what is on disk is not run again
     python -m benchmarks.operating --data letter --splits 2 --model linear

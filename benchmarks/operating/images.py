@@ -7,8 +7,8 @@ Protocol, fixed before any test figure was seen:
 * Rows: cross-entropy, balanced cross-entropy, `SoftF1`, and `SoftSensitivityAtSpecificity` at 0.99 and at 0.95. Six
   epochs each, one trial.
 * Added after the rows above were known: `SoftSensitivityAtSpecificity(0.99)` blended with cross-entropy, 1 : 1.
-* Of the epochs the one with the lowest FNR on the validation part is tested, for each rate on its own.
-* Two figures for each rate: at the ROC point of the test part, as ICO's table 2 has it, and at the threshold that was
+* The epoch with the lowest FNR on the validation part is tested, separately for each rate.
+* Two numbers for each rate: at the ROC point of the test part, as in ICO's table 2, and at the threshold that was
   tuned on the validation part (`tune_threshold(..., "recall", at_least={"specificity": 0.99})`), with the FPR that is
   then reached on the test part.
 
@@ -81,7 +81,7 @@ STUDY = frog.Study(METHODS, epochs=6, tested=tested)
 
 
 def table(folder: Path) -> str:
-    """Returns the figures of the best epochs by the validation part."""
+    """Returns the table: the best epochs by the validation part."""
     lines = [
         "| trained on | FNR at FPR 1 % | tuned: FNR (FPR) | FNR at FPR 5 % | tuned: FNR (FPR) |",
         "|---|---|---|---|---|",

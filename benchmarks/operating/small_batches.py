@@ -37,7 +37,7 @@ class MovingAtRecall(AtRecall):
     """`AtRecall` whose boundary is averaged over batches."""
 
     def remember(self) -> MovingAtRecall:
-        """Starts without a past."""
+        """Starts with an empty average."""
         object.__setattr__(self, "logits", tf.Variable(tf.zeros([len(self.rates), 1])))
         object.__setattr__(self, "weight", tf.Variable(0.0))
         return self

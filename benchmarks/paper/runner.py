@@ -12,7 +12,7 @@ from benchmarks.paper.records import environment, store
 
 
 def run(wanted: list[Configuration], trials: int, raw_dir: str | None, folder: Path = store.FOLDER) -> None:
-    """Runs what is missing of `wanted`.
+    """Runs those of `wanted` that are not finished.
 
     Args:
         wanted: Configurations, best grouped by data set: the last one loaded is kept.

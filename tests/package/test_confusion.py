@@ -1,4 +1,4 @@
-"""The door and the cells: every shape, type and weight, against the paper's equations; errors that name the mistake."""
+"""Inputs and cells: every shape, type and weight, against the paper's equations; errors that name the mistake."""
 
 import itertools
 

@@ -46,7 +46,7 @@ def load_trials(name: str, seeds: tuple[int, ...], raw_dir: str | None = None) -
 
 
 def read_trials(name: str, seeds: tuple[int, ...], raw_dir: str | None = None) -> Trials:
-    """Does the same without the cache."""
+    """Does the same as `load_trials`, without the cache."""
     original = READ_BY_AUTHORS.get(name, name)
     trials = stack([datasets.load(original, seed=seed, raw_dir=raw_dir) for seed in seeds], seeds)
     return trials if original == name else trials._replace(test=_older(trials.train, trials.test))

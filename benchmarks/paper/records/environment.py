@@ -12,7 +12,7 @@ from benchmarks import machine
 
 FILE = "environment.json"
 _PACKAGES = ("tensorflow", "keras", "keras-softsets", "numpy", "scikit-learn")
-_ADVERSARIAL = ("ap-perf", "torch")  # only where they are installed
+_ADVERSARIAL = ("ap-perf", "torch")  # only if they are installed
 
 
 def read(folder: Path) -> dict[str, str]:

@@ -108,7 +108,7 @@ def _claim(name: str, dataset: str, numbers: str, holds: bool) -> Claim:
 
 
 def _paired_claim(name: str, dataset: str, gap: Number, bound: float) -> Claim:
-    """A verdict needs two standard errors: closer to the bound, ten trials cannot decide. Nor can one trial."""
+    """A verdict needs two standard errors: closer to the bound, ten trials cannot decide, and one trial never can."""
     if gap.count == 1:
         return name, LABELS[dataset], f"{gap.mean:+.3f}", "undecided (one trial)"
     error = gap.deviation / np.sqrt(gap.count)

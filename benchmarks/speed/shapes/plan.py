@@ -1,4 +1,4 @@
-"""What is compared, and what it may cost at most beside cross-entropy."""
+"""What is compared, and the most that it may cost compared with cross-entropy."""
 
 from __future__ import annotations
 

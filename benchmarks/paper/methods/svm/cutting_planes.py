@@ -4,7 +4,7 @@
 
 There are exponentially many labellings, but the most violated one is found by sorting, and a few dozen of them are
 enough. Each is a constraint (`gap`, `loss`): the difference of the features, and Delta. The small dual problem over the
-constraints is solved with sufficient precision by pairwise coordinate ascent.
+constraints is solved precisely enough by pairwise coordinate ascent.
 """
 
 from __future__ import annotations
