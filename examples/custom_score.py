@@ -31,7 +31,7 @@ def parse_arguments():
         "--epochs",
         type=whole(),
         default=10,
-        help="epochs with cross-entropy, then at most with each loss (default: 10)",
+        help="maximum number of epochs with cross-entropy, and then with each loss (default: 10)",
     )
     parser.add_argument("--window", type=whole(), default=5, help="epochs in the stopping window (default: 5)")
     parser.add_argument("--output", type=folder(), default=Path("runs/custom_score"), help="folder for the figure")

@@ -41,16 +41,15 @@ _STATE: dict[str, Callable[[Any], bool]] = {  # the entries of a file, and which
 
 
 class WindowedEarlyStopping(keras.callbacks.Callback):
-    r"""Stops training when a whole window of epochs has brought no improvement.
+    """Stops training when a whole window of epochs has brought no improvement.
 
     Scores of a validation set are noisy: one lucky epoch can hide stagnation, and one unlucky epoch can hide progress.
-    This callback compares windows instead. With the monitor's values \(v(0), v(1), \dots\) and `mode="min"`,
+    This callback compares windows of epochs instead.
 
-    \[m(e) = \operatorname{statistic}\bigl(v(\max(0, e - \mathtt{window} + 1)), \dots, v(e)\bigr),\]
-
-    and training stops at the first \(e \ge \mathtt{window}\) at which
-    \(\min_{j \le e - \mathtt{window}} m(j) - m(e) > \mathtt{min\_delta}\) does not hold; `mode="max"` mirrors it all.
-    With `statistic="min"` and `min_delta=0` this is `keras.callbacks.EarlyStopping(patience=window)`.
+    Formula: with v(e) the monitor's value in epoch e, `m(e) = statistic(v(max(0, e - window + 1)), ..., v(e))`. With
+    `mode="min"`, training stops at the first epoch `e >= window` at which
+    `min(m(0), ..., m(e - window)) - m(e) > min_delta` does not hold; `mode="max"` is the mirror image. With
+    `statistic="min"` and `min_delta=0` this is `keras.callbacks.EarlyStopping(patience=window)`.
 
     `val_loss` is Keras's mean over validation *batches*, which for a set loss is not its value on the validation *set*.
     A metric accumulates the cells and is exact. Monitor the metric with the loss's own Heaviside, or validate in one
