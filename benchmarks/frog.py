@@ -72,7 +72,7 @@ def run(
     *,
     list_only: bool,
 ) -> None:
-    """Trains what is missing, seed by seed: all methods have the first seed before any has the second."""
+    """Trains the missing trials, seed by seed: all methods get the first seed before any gets the second."""
     wanted = [(network, name, trial) for network in networks for trial in range(trials) for name in methods]
     left = [each for each in wanted if len(read_lines(folder / path(*each))) < study.epochs]
     minutes = [_minutes(study, *each, folder) for each in left]

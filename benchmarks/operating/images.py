@@ -100,7 +100,7 @@ def _cells(epochs: list[dict[str, Any]], rate: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Trains what is missing, and prints the table."""
+    """Trains the missing trials, and prints the table."""
     parser = argparse.ArgumentParser("python -m benchmarks.operating.images", description=__doc__)
     parser.add_argument("--method", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--raw-dir", help="folder with the raw data files; without it, they are downloaded")

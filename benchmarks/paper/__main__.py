@@ -1,4 +1,4 @@
-"""Command line: trains what a table needs and the disk does not have, then writes `docs/results.md` and its figures."""
+"""Command line: trains what a table needs and is not on disk yet, then writes `docs/results.md` and its figures."""
 
 from __future__ import annotations
 

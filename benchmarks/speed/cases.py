@@ -11,7 +11,7 @@ from benchmarks.speed.timing import Rounds, Run
 
 
 class Contender(Protocol):
-    """A loss, ours or another's."""
+    """A loss, ours or someone else's."""
 
     @property
     def name(self) -> str:

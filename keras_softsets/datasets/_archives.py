@@ -36,7 +36,7 @@ def read_tar(file: LocalFile, sizes: Mapping[str, int]) -> Iterator[tuple[str, b
                 del wanted[member.name]
                 content = stream.read(member.size)
                 if len(content) < member.size:
-                    raise EOFError(f"the archive ends within {member.name}")
+                    raise EOFError(f"the archive ends inside {member.name}")
                 yield member.name, content
                 _skip(stream, -member.size % _BLOCK)
             else:
@@ -83,7 +83,7 @@ def _read_vector(archive: zipfile.ZipFile, name: str, length: int) -> Array:
         stream = io.BytesIO(member.read(_NPY_HEADER + _WIDEST_NUMBER * length))
     read_header = _NPY_HEADER_READERS.get(np.lib.format.read_magic(stream))
     if read_header is None:
-        raise ValueError(f"{name} is of an unknown version of the format")
+        raise ValueError(f"{name} has an unknown format version")
     shape, _, dtype = read_header(stream)
     if shape != (length,) or dtype.kind not in "iuf" or dtype.itemsize > _WIDEST_NUMBER:
         raise ValueError(f"{name} has the shape {shape} and the type {dtype}")

@@ -54,7 +54,7 @@ def open_bounded(file: LocalFile) -> Iterator[BoundedStream]:
             yield BoundedStream(stream, file)
     except _DAMAGE as error:
         raise ValueError(
-            f"{file.path} cannot be read, it is damaged or truncated: {error}; "
+            f"{file.path} cannot be read because it is damaged or truncated: {error}; "
             f"get the published file from {file.origin}."
         ) from error
 

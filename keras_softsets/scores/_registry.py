@@ -125,7 +125,7 @@ class Score:
         close = difflib.get_close_matches(unknown[0], (*names, *RESERVED), 1) if unknown else []
         if close:
             raise ValueError(
-                f"There is no argument `{unknown[0]}`; it must be `{close[0]}`. Received: {unknown[0]}=..."
+                f"There is no argument `{unknown[0]}`; did you mean `{close[0]}`? Received: {unknown[0]}=..."
             )
         if unknown or len(args) > len(names):
             allowed = ", ".join(names) or "no parameters"

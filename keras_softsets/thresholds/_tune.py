@@ -101,7 +101,7 @@ def tune_threshold(
     """
     resolved = scores.get(score, **score_args)
     if resolved.curve:
-        raise ValueError(f"`score` must be a score of one threshold, but needs them all. Received: score={score!r}")
+        raise ValueError(f"`score` must be a score of one threshold, not of a curve. Received: score={score!r}")
     average = scores.check_average(average)
     if check_choice("decision", decision, ("threshold", "argmax")) == "argmax":
         _check_offsets(average, curve, at_least)

@@ -69,7 +69,7 @@ def truncate_archive(folder):
     write_cifar10_archive(folder)
     path = folder / "cifar-10-binary.tar.gz"
     path.write_bytes(path.read_bytes()[:100_000])
-    return "cifar-10-binary.tar.gz cannot be read, it is damaged or truncated: "
+    return "cifar-10-binary.tar.gz cannot be read because it is damaged or truncated: "
 
 
 def shorten_archive(folder):
@@ -107,7 +107,7 @@ def truncate_sheet(folder):
     write_cifar10_sheets(folder)
     path = folder / "test.webp"
     path.write_bytes(path.read_bytes()[:2000])
-    return "test.webp cannot be read, it is damaged or truncated"
+    return "test.webp cannot be read because it is damaged or truncated"
 
 
 def pickled_labels(folder):
@@ -144,7 +144,7 @@ def enormous_sheet(folder):
     chunks = [b"IHDR" + struct.pack(">IIBBBBB", 60000, 60000, 8, 2, 0, 0, 0), b"IDAT"]
     framed = [struct.pack(">I", len(c) - 4) + c + struct.pack(">I", zlib.crc32(c)) for c in chunks]
     (folder / "train_1.webp").write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(framed))
-    return "train_1.webp cannot be read, it is damaged or truncated: cannot identify image"
+    return "train_1.webp cannot be read because it is damaged or truncated: cannot identify image"
 
 
 def few_labels(folder):

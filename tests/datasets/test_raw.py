@@ -128,7 +128,7 @@ def test_a_damaged_archive_is_named(raw, load, suffix, damage):
     plain.unlink()
     with pytest.raises(ValueError, match=r"; get the published file from https://www\.openml\.org/.*\.$") as error:
         load("mammography", raw_dir=directory)
-    assert str(error.value).startswith(f"{path} cannot be read, it is damaged or truncated: ")
+    assert str(error.value).startswith(f"{path} cannot be read because it is damaged or truncated: ")
 
 
 @pytest.mark.parametrize(

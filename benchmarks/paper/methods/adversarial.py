@@ -1,8 +1,8 @@
 """The adversarial F1 of Fathony and Kolter, through their own package `ap-perf` (PyTorch), stopped by the clock.
 
 It trains the paper's MLP with the trial's own initial weights, Adam 1e-3 and batches of 20, the size that the paper
-used; its code has a learning rate of 3e-4 for this row. A batch costs 0.1 s of one core, and an epoch of Adult 2.5
-minutes, so a trial is given `MINUTES` of one core instead of 100 epochs of patience. Every `BATCHES_BETWEEN_CHECKS`
+used; the authors' code has a learning rate of 3e-4 for this row. A batch costs 0.1 s of one core, and an epoch of Adult
+2.5 minutes, so a trial is given `MINUTES` of one core instead of 100 epochs of patience. Every `BATCHES_BETWEEN_CHECKS`
 batches, the decision (logit at least 0) is scored by F1 on the validation part, and the best weights are kept: the
 adversarial loss of the validation part would take as long as the training.
 """

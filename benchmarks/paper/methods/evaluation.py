@@ -1,4 +1,4 @@
-"""What is reported about a trained classifier: the paper's columns, and those that it should have had."""
+"""What is reported about a trained classifier: the paper's columns, and those that it lacks."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ PAPER_NUMBERS = Path(__file__).with_name("paper_numbers.csv")
 
 
 class Number(NamedTuple):
-    """Mean and standard deviation (of a sample, ddof = 1) over `count` trials; deviation NaN where there is none."""
+    """Mean and standard deviation (of a sample, ddof = 1) over `count` trials; NaN if there is no deviation."""
 
     mean: float
     deviation: float

@@ -23,7 +23,7 @@ REASONS = {
 
 
 def section(table: Table, folder: Path) -> str:
-    """Returns a table, repeated for each data set, and what is missing in it."""
+    """Returns a table, repeated for each data set, and says which trials are missing."""
     parts = [f"### {table.title}", ""]
     for dataset in table.datasets:
         header = [LABELS[dataset], *(COLUMNS[column] for column in table.columns)]

@@ -27,7 +27,7 @@ def page(results: Results) -> str:
 
 
 def goals(results: Results) -> str:
-    """Returns the table of all that is compared with cross-entropy."""
+    """Returns the table of everything that is compared with cross-entropy."""
     return markdown.table(HEADER, [*_steps(results), *_first_epochs(results)])
 
 

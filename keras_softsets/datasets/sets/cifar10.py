@@ -138,7 +138,7 @@ def _read_sheet(path: Path) -> Array:
                 raise ValueError(f"{path} must be an image of {side}x{side}, received {sheet.size}.")
             pixels = np.asarray(sheet.convert("RGB"))
     except (OSError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ValueError(f"{path} cannot be read, it is damaged or truncated: {error}") from error
+        raise ValueError(f"{path} cannot be read because it is damaged or truncated: {error}") from error
     return pixels.reshape(TILES, _SIDE, TILES, _SIDE, 3).swapaxes(1, 2).reshape(-1, _SIDE, _SIDE, 3)
 
 

@@ -54,7 +54,7 @@ def run(
 
 
 def _resume(model: keras.Model, samples: int, weights: Path, lines: list[Line]) -> tuple[keras.Model, list[Line]]:
-    """Returns the model and the lines of the epochs that it has seen; a last one without its weights is done again."""
+    """Returns the model and the lines of the epochs that it has seen; a last epoch without weights is repeated."""
     model.optimizer.build(model.trainable_variables)
     if weights.exists():
         model.load_weights(weights)
