@@ -11,7 +11,8 @@ from matplotlib import pyplot as plt
 from benchmarks.speed.losses import BASE
 from benchmarks.speed.results import Results
 
-COLOURS = {BASE: "#000000", "linear": "#0072B2", "sigmoid": "#D55E00", "tabulated": "#009E73"}  # safe for colour-blind
+# Colours that colour-blind readers can tell apart.
+COLOURS = {BASE: "#000000", "linear": "#0072B2", "sigmoid": "#D55E00", "tabulated": "#009E73"}
 
 
 def write(results: Results, path: Path) -> None:
@@ -40,6 +41,9 @@ def write_growth(growth: dict[str, Any], path: Path) -> None:
             style = {"color": "#000000", "lw": 2.5} if name == BASE else {"color": "#0072B2"}
             mark = "s--" if "9 thresholds" in name else "o-"
             axes.loglog([int(count) for count in found], times, mark, label=name, ms=4, **style)
+        if len(found) <= 3:  # less than a decade, where the labels of a logarithmic axis would overlap
+            axes.set_xticks([int(count) for count in found], list(found))
+            axes.set_xticks([], minor=True)
         axes.set(xlabel=number, ylabel="ms, forward + gradient" if axes is panels[0] else "")
     panels[0].legend(fontsize=8, frameon=False)
     figure.savefig(path, dpi=110)
