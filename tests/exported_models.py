@@ -169,7 +169,7 @@ def stateful():
 
 
 def preprocessing():
-    """Takes rows as they come: text, and numbers that are not scaled."""
+    """Takes raw rows: text, and numbers that are not scaled."""
     job, age = keras.Input((1,), dtype="string", name="job"), keras.Input((1,), name="age")
     known = keras.layers.StringLookup(output_mode="one_hot")
     known.adapt(np.array(["nurse", "clerk", "nurse"]))
@@ -181,7 +181,7 @@ def preprocessing():
 
 
 class ArrayLike:
-    """What NumPy takes for an array, and is none."""
+    """Something that is not an array, but that NumPy can convert to one."""
 
     def __init__(self, *values):
         self.values = values

@@ -1,4 +1,4 @@
-"""What there is: facts, files and builders of all data sets agree, and looking at them is cheap."""
+"""The catalog: facts, files and builders of all data sets agree, and listing them is cheap."""
 
 import subprocess
 import sys

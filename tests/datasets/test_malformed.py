@@ -1,4 +1,4 @@
-"""Lines that are not as they should be: every reader names the file, the line and what it received."""
+"""Malformed lines: every reader names the file, the line and what it received."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""Who goes where, standardisation and pipelines, on arrays."""
+"""Which sample goes where, standardisation and pipelines, on arrays."""
 
 import numpy as np
 import pytest

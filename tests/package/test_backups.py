@@ -1,4 +1,4 @@
-"""WindowedEarlyStopping and its files: trainings that are killed and resumed, shared folders, damaged files."""
+"""WindowedEarlyStopping and its files: training runs that are killed and resumed, shared folders, damaged files."""
 
 import contextlib
 import json
@@ -40,7 +40,7 @@ def test_killed_training_ends_as_if_it_had_not_been_killed(tmp_path):
 
 
 def interrupted_fit(tmp_path, epoch, make_model=small_model, epochs=30, **arguments):
-    """Interrupts a training after an epoch and completes it with a new model and new callbacks, in one folder."""
+    """Interrupts training after an epoch and completes it with a new model and new callbacks, in one folder."""
     for interrupts in ([Interrupt(epoch)], []):
         model = make_model()
         callback = WindowedEarlyStopping(backup_dir=tmp_path / "b", **arguments)
@@ -130,7 +130,7 @@ def test_a_lost_state_is_reported(tmp_path):
 
 
 def begun(callback, epoch=0):
-    """Begins a training with a callback at an epoch, and returns it."""
+    """Starts training with a callback at an epoch, and returns the callback."""
     callback.set_model(FakeModel())
     callback.on_train_begin()
     callback.on_epoch_begin(epoch)
@@ -186,7 +186,7 @@ def test_two_monitors_share_a_folder(tmp_path, before_the_end, turned):
 
 
 def interrupted_folder(tmp_path, epoch=3):
-    """Returns the folder of a training that was interrupted after an epoch."""
+    """Returns the folder of a training run that was interrupted after an epoch."""
     with pytest.raises(KeyboardInterrupt):
         small_fit(small_model(), *resuming(tmp_path), Interrupt(epoch))
     return tmp_path

@@ -45,7 +45,7 @@ def test_stops_where_the_definition_says(history, arguments, stopped, best, mode
 
 
 def defined_stop(history, window, statistic, min_delta, mode):
-    """The issue's sentence, word by word and without any bookkeeping."""
+    """The definition in the docstring, word for word and without any bookkeeping."""
     sign = 1 if mode == "min" else -1
     function = {"mean": statistics.mean, "median": np.median, "min": min}[statistic]
     m = [function([sign * v for v in history[max(0, e - window + 1) : e + 1]]) for e in range(len(history))]

@@ -60,7 +60,7 @@ def test_kernels_equal_the_definition(name, decision):
 @pytest.mark.parametrize("n", [1, 3, 4, 1023, 37_003])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_sums_lose_no_sample_for_any_size(n, weighted):
-    """Slices, lanes and what is left over of both: the soft argmax sums them without a kernel around it."""
+    """Slices, lanes and the remainders of both: the soft argmax sums them without a kernel around it."""
     y, p, w = batch(n, weighted=weighted)
     close(both(lambda cells: cells(y, p, w).numpy(), "argmax", SOFT["linear"]))
     close(both(lambda cells: cells(y, p, w).numpy(), 0.3, SOFT["linear"]))

@@ -1,4 +1,4 @@
-"""Class ids as labels: every type and shape gives what one-hot labels give; what does not exist is never silent."""
+"""Class ids as labels: all types and shapes equal one-hot labels, and an id that does not exist is never silent."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""One set of rules for data: an error eagerly, NaN in every cell inside a graph, and the same for all who take data."""
+"""One set of rules for data: an error eagerly, NaN in every cell inside a graph, and the same for all functions."""
 
 import keras
 import numpy as np

@@ -93,7 +93,7 @@ def test_gradients_are_finite_differences_of_the_surrogate(loss, heaviside, rng)
 
 
 def test_without_the_implicit_part_the_gradient_is_another(rng):
-    """What the test above would not notice if the surrogate ignored the threshold."""
+    """At a fixed threshold the gradient is clearly different, so the test above does check the implicit part."""
     y, p = (rng.random(40) < 0.4).astype("float32"), rng.random(40).astype("float32")
     threshold = true_threshold("recall", 0.8, y[:, None], p[:, None], np.ones((40, 1)))
     value, fixed = value_and_gradient(SoftSetLoss("precision", threshold=threshold), y, p)
@@ -104,7 +104,7 @@ def test_without_the_implicit_part_the_gradient_is_another(rng):
 
 @pytest.mark.parametrize("at", [0.3, 1e-3, 1e-6])
 def test_the_rate_changes_by_a_thousandth_per_share_of_the_threshold_at_least(at):
-    """Else the gradient would be huge where hardly any positive is near, and more so for saturated probabilities."""
+    """Otherwise the gradient would be huge with hardly any positive nearby, most of all for saturated probabilities."""
     y, w = np.array([1, 1, 0, 0, 0]), np.array([1, 2000, 1, 1, 1])
     p = np.array([at, 0.9999, 1.3 * at, 0.7 * at, 3 * at], "float32").astype("float64")
 

@@ -1,4 +1,4 @@
-"""What earlier versions saved still loads, and gives the numbers of its time."""
+"""What earlier versions saved still loads, and gives the same numbers as it did then."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""Saving: get_config, `.keras` files of compiled models, no custom_objects, and a clear word where it cannot work."""
+"""Saving: get_config, `.keras` files of compiled models, no custom_objects, and a clear error where it cannot work."""
 
 import subprocess
 import sys

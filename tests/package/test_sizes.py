@@ -1,4 +1,4 @@
-"""Batches padded to a few sizes: the same numbers as without, and few sizes indeed."""
+"""Batches padded to a few sizes: the same numbers as without padding, and only a few sizes."""
 
 import itertools
 from pathlib import Path
@@ -33,7 +33,7 @@ def value_and_gradient(loss, y, p, w):
 
 
 def compared(loss, arrays, compiled):
-    """Pairs without and with padding: a graph of that one size, and one of all; maybe compiled; and eagerly."""
+    """Pairs of values without and with padding: in a graph for that size alone and in one for all, and eagerly."""
     specs = [None if x is None else tf.TensorSpec([None, *x.shape[1:]], x.dtype) for x in arrays]
     given = [x for x in arrays if x is not None]
     for jit_compile in (False, True)[: 1 + compiled]:

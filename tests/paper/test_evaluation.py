@@ -1,4 +1,4 @@
-"""What is reported of a classifier is what scikit-learn says of it."""
+"""What is reported about a classifier is what scikit-learn computes."""
 
 import numpy as np
 from sklearn import metrics

@@ -83,7 +83,7 @@ def test_every_example_is_tried():
 
 
 def test_the_names_are_those_of_the_package():
-    """`_common` lists them, lest a script must import the package to check an argument."""
+    """`_common` lists them, so that no script has to import the package to check an argument."""
     tables = {each.name for each in datasets.describe() if each.classes == 2 and not each.name.startswith("cifar10")}
     assert set(COMMON["TABLES"]) == tables
     assert set(COMMON["SCORES"]) == {name for name in scores.names() if scores.get(name).of == "cells"}
