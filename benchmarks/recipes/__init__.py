@@ -34,5 +34,6 @@ bootstrap interval of the difference in F1 at 0.5 above 0.
 Stuck starts (`stuck`). How often a training ends with a model that finds nothing: recall at 0.5 below 0.01 on the test
 part. A U-Net on masks of 1 % (batches of 4, six seeds), and the MLP on creditcard_fraud with soft accuracy and with the
 linear cost of `examples/custom_score.py` (ten seeds); plain, and with each cure: a blend, a schedule, `delta=0.2`, an
-output bias at the logarithm of the class ratio, a smaller learning rate, float32.
+output bias at the logarithm of the class ratio, a smaller learning rate, float32. (A last layer in float32, and an
+output bias for cross-entropy and the blend, were added when the first results of the U-Net were known.)
 """

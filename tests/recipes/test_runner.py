@@ -119,10 +119,15 @@ def test_images_are_balanced_as_tables_are():
 def test_a_unet_reports_whether_it_is_stuck(monkeypatch, tmp_path):
     for name, value in {"IMAGES": 8, "EPOCHS": 1, "SIDE": 16}.items():
         monkeypatch.setattr(unet, name, value)
-    unet.run(["jaccard_bce_scheduled", "jaccard_bias"], ["bfloat16"], 1, None, tmp_path)
-    (line,) = read_lines(tmp_path / unet.path("bfloat16", "jaccard_bias"))
+    unet.run(["jaccard_bce_scheduled", "jaccard_bias"], ["bfloat16_last_float32"], 1, None, tmp_path)
+    (line,) = read_lines(tmp_path / unet.path("bfloat16_last_float32", "jaccard_bias"))
     assert line["stuck"] == (line["recall_at_half"] < unet.STUCK_BELOW)
     assert keras.config.dtype_policy().name == "float32"
     assert unet.make_model(output_bias=True).layers[-1].bias.numpy() == pytest.approx(np.log(0.01 / 0.99))
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    assert [unet.make_model(last_layer=dtype).layers[-1].compute_dtype for dtype in (None, "float32")] == [
+        "bfloat16",
+        "float32",
+    ]
     monkeypatch.undo()
     assert unet.make_images(50, 0)[1].mean() == pytest.approx(unet.SHARE, rel=0.1)

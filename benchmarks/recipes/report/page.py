@@ -104,10 +104,10 @@ def _stuck(folder: Path) -> Iterator[str]:
     if any(row.method.startswith(("accuracy", "savings")) for row in results):
         yield f"## Stuck starts: recall at 0.5 below {unet.STUCK_BELOW}"
         yield tables.stuck(results, _labels(methods.STUCK), plan.BATCH_SIZES["stuck"][0], unet.STUCK_BELOW)
-    for variant, (policy, rate) in unet.VARIANTS.items():
-        table = networks.of_unet(folder, variant)
+    for name, variant in unet.VARIANTS.items():
+        table = networks.of_unet(folder, name)
         if table:
-            yield f"## Stuck starts: a U-Net on masks of 1 %, {policy}, learning rate {rate:g}"
+            yield f"## Stuck starts: a U-Net on masks of 1 %, {variant.label}"
             yield table
 
 
