@@ -25,9 +25,16 @@ LONGEST = (
     "test_kernels.py",
     "test_operating_losses.py",
     "test_sizes.py",
-    "test_scores.py",
-    "test_losses.py",
     "test_docs.py",
+    "test_scores.py",
+    "test_operating_points.py",
+    "test_definition.py",
+    "test_saving.py",
+    "test_losses.py",
+    "test_first_samples.py",
+    "test_distributions.py",
+    "test_how_to.py",
+    "test_backups.py",
 )
 
 

@@ -56,6 +56,13 @@ def run_well(path, *arguments, **options):
     return done.stdout
 
 
+def run_code(code, **options):
+    """Runs lines of Python to their end, as a script; returns the exit code and what was printed."""
+    with tempfile.TemporaryDirectory() as folder:
+        (script := pathlib.Path(folder, "script.py")).write_text(code)
+        return run(script, **options)
+
+
 def _run(command, cwd, environment, files):
     os.environ.clear()
     os.environ.update(environment)

@@ -1,8 +1,6 @@
 """The catalog: facts, files and builders of all data sets agree, and listing them is cheap."""
 
-import subprocess
-import sys
-
+import processes
 import pytest
 
 from keras_softsets import datasets
@@ -25,8 +23,7 @@ sys.modules.update(dict.fromkeys(["tensorflow_datasets", "importlib_resources", 
 import keras_softsets.datasets
 print(len(keras_softsets.datasets.describe()), "keras_softsets.datasets.builders" in sys.modules)
 """
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == [str(len(CATALOG)), "False"]
+    assert processes.run_code(code).stdout.split() == [str(len(CATALOG)), "False"]
 
 
 def test_describe_states_the_published_numbers_in_alphabetical_order():
@@ -95,8 +92,7 @@ def test_no_builder_takes_a_name_from_tfds():
         "import keras_softsets.datasets.builders as b, tensorflow_datasets as tfds; known = tfds.list_builders();"
         "print(len(known), all(tfds.builder_cls(each.name) is each for each in b.BUILDERS.values()))"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    known, ours = run.stdout.split()
+    known, ours = processes.run_code(code).stdout.split()
     assert int(known) > 100 + len(BUILDERS)
     assert ours == "True"
 

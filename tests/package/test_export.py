@@ -7,6 +7,7 @@ import sys
 
 import keras
 import numpy as np
+import processes
 import pytest
 import tensorflow as tf
 from exported_models import (
@@ -16,8 +17,7 @@ from exported_models import (
     features,
     fresh_answer,
     functional,
-    run,
-    run_script,
+    serve_without_keras,
     served,
     stateful,
 )
@@ -37,7 +37,7 @@ def exported(tmp_path_factory):
         np.savez(folder / kind.__name__, **inputs)
         probability = 1 / (1 + np.exp(-probability)) if arguments.get("from_logits") else probability
         expected[kind.__name__] = probability, np.asarray(arguments.get("threshold", 0.5), "float32")
-    run_script("serve_without_keras.py", folder)
+    serve_without_keras(folder)
     return folder, expected
 
 
@@ -78,7 +78,8 @@ def test_command_line_shows_and_runs_the_signature(exported, tmp_path):
     folder, expected = exported
     cli = pathlib.Path(sys.executable).with_name("saved_model_cli")
     version = folder / "two_named_inputs" / "1"
-    shown = run(cli, "show", "--dir", version, "--tag_set", "serve", "--signature_def", "serving_default")
+    signature = ["--tag_set", "serve", "--signature_def", "serving_default"]
+    shown = processes.run_well(cli, "show", "--dir", version, *signature)
     found = re.findall(r"(inputs|outputs)\['(\w+)'\].*?dtype: (\w+)\s+shape: (\(.*?\))", shown, re.DOTALL)
     assert set(found) == {
         ("inputs", "Age", "DT_FLOAT", "(-1, 1)"),
@@ -87,8 +88,8 @@ def test_command_line_shows_and_runs_the_signature(exported, tmp_path):
         ("outputs", "probability", "DT_FLOAT", "(-1, 1)"),
     }
     npz = folder / "two_named_inputs.npz"
-    arguments = ["--tag_set", "serve", "--signature_def", "serving_default", "--outdir", tmp_path]
-    run(cli, "run", "--dir", version, *arguments, "--inputs", f"Age={npz}[Age];dose={npz}[dose]")
+    inputs = f"Age={npz}[Age];dose={npz}[dose]"
+    processes.run_well(cli, "run", "--dir", version, *signature, "--outdir", tmp_path, "--inputs", inputs)
     probability, threshold = expected["two_named_inputs"]
     np.testing.assert_allclose(np.load(tmp_path / "probability.npy"), probability, rtol=0, atol=1e-6)
     np.testing.assert_array_equal(np.load(tmp_path / "label.npy"), probability >= threshold)

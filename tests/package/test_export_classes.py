@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from class_cases import classes_batch
-from exported_models import run_script, served
+from exported_models import serve_without_keras, served
 
 from keras_softsets import Argmax, evaluate, export_classifier, tune_threshold
 
@@ -40,7 +40,7 @@ def test_the_tuned_decision_in_a_process_without_keras(tmp_path):
     network = model(keras.layers.Softmax())
     export_classifier(network, tmp_path / "grades", tuned.threshold, warmup=np.log(p)[:3])
     np.savez(tmp_path / "grades", x=np.log(p))
-    run_script("serve_without_keras.py", tmp_path)
+    serve_without_keras(tmp_path)
     with np.load(tmp_path / "grades.1.out.npz") as answer:
         decided = np.eye(4, dtype="float32")[answer["label"]]
     reached = evaluate(ids, decided, "kappa", w, weights="quadratic")

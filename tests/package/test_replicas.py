@@ -253,7 +253,7 @@ def test_a_killed_worker_costs_nothing_but_the_unfinished_epoch(undisturbed, tmp
         np.testing.assert_array_equal(a, b)
 
 
-def test_making_losses_and_metrics_does_not_settle_the_devices(tmp_path):
+def test_making_losses_and_metrics_does_not_settle_the_devices():
     """Whoever sets up devices or workers afterwards still can; TensorFlow refuses once an operation has run."""
     code = """
 import tensorflow as tf
@@ -263,5 +263,4 @@ cpu = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 print(len(tf.config.list_logical_devices("CPU")))
 """
-    (script := tmp_path / "script.py").write_text(code)
-    assert processes.run_well(script).strip() == "2"
+    assert processes.run_code(code).stdout.strip() == "2"

@@ -29,10 +29,10 @@ def mlp(**output):
     return keras.Sequential(layers)
 
 
-def train(model, loss, x, y, *, jit_compile="auto", epochs=6, **fit):
+def train(model, loss, x, y, *, jit_compile="auto", epochs=6, batch_size=100, **fit):
     f1 = metrics.F1(from_logits=loss.evaluation.from_logits)
     model.compile(keras.optimizers.Adam(0.03), loss, metrics=[f1], jit_compile=jit_compile)
-    history = model.fit(x, y, batch_size=96, epochs=epochs, verbose=0, **fit).history  # the last batch is partial
+    history = model.fit(x, y, batch_size=batch_size, epochs=epochs, verbose=0, **fit).history
     assert np.isfinite(history["loss"]).all()
     assert all(np.isfinite(w).all() for w in model.get_weights())
     return history
@@ -88,7 +88,7 @@ def test_class_weight_and_sample_weight_are_one_thing_and_move_the_decision():
     }.items():
         keras.utils.set_random_seed(1)
         model = mlp()
-        train(model, SoftF1(), x, y, shuffle=False, **fit)
+        train(model, SoftF1(), x, y, shuffle=False, batch_size=96, **fit)  # the last batch is partial
         results[name] = model.predict(x, verbose=0)[:, 0]
     np.testing.assert_allclose(results["class"], results["sample"], atol=1e-6)
     recall = {name: (p[y > 0] >= 0.5).mean() for name, p in results.items()}

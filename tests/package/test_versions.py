@@ -4,9 +4,10 @@ import json
 import stat
 
 import numpy as np
+import processes
 import pytest
 import tensorflow as tf
-from exported_models import functional, run_script, served
+from exported_models import SCRIPTS, functional, served
 
 from keras_softsets.export import _export as export
 from keras_softsets.export import _versions, export_classifier
@@ -15,7 +16,7 @@ from keras_softsets.export import _versions, export_classifier
 @pytest.fixture(scope="module")
 def children(tmp_path_factory):
     folder = tmp_path_factory.mktemp("children")
-    versions = json.loads(run_script("export_in_children.py", folder).splitlines()[-1])
+    versions = json.loads(processes.run_well(SCRIPTS / "export_in_children.py", folder).splitlines()[-1])
     return folder, versions
 
 

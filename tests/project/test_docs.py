@@ -5,11 +5,10 @@ import importlib
 import inspect
 import pkgutil
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import keras
+import processes
 import pytest
 from keras import ops
 
@@ -109,7 +108,8 @@ def test_the_table_in_the_readme_is_the_registry():
 
 def test_another_backend_is_refused():
     code = "import keras; keras.config.backend = lambda: 'torch'; import keras_softsets"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    out = processes.run_code(code)
+    assert out.returncode != 0
     assert "needs Keras's TensorFlow backend. Received: KERAS_BACKEND=torch" in out.stderr
 
 
