@@ -17,6 +17,7 @@ def run(args: argparse.Namespace) -> None:
             splits = (data.made_up(seed) if args.smoke else data.load(study.data, seed)) if todo else None
             for method in todo:
                 found = trial.run(study, splits, method, seed, 2 if args.smoke else None)
+                found = records.new(found, records.read(file))
                 records.append(file, found)
                 values = ", ".join(f"{r.score} {r.decision} {r.value:.3f}" for r in found)
                 print(f"{name}, seed {seed}, {method}: {values}, {found[0].seconds:.0f} s", flush=True)

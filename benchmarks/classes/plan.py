@@ -17,6 +17,16 @@ SOFT: dict[str, Callable[[], keras.losses.Loss]] = {
 }
 
 
+# The plain argmax, and offsets from the validation part; a bound has its offsets from the test part itself.
+DECISIONS = ("argmax", "offsets")
+BOUND = "bound"
+
+
+def decisions(method: str) -> tuple[str, ...]:
+    """Returns how the predictions of a method are decided."""
+    return (*DECISIONS, BOUND) if method == "ce" else DECISIONS
+
+
 class Training(NamedTuple):
     """How networks are trained.
 

@@ -1,9 +1,12 @@
 """The results of the trainings, in a CSV that grows by one training at a time."""
 
 import csv
+import itertools
 import os
 from pathlib import Path
 from typing import NamedTuple
+
+from benchmarks.classes.plan import decisions
 
 
 class Record(NamedTuple):
@@ -46,5 +49,10 @@ def finished(records: list[Record], scores: tuple[str, ...]) -> set[tuple[int, s
     found: dict[tuple[int, str], set[tuple[str, str]]] = {}
     for r in records:
         found.setdefault((r.seed, r.method), set()).add((r.score, r.decision))
-    complete = {(score, decision) for score in scores for decision in ("argmax", "offsets")}
-    return {key for key, values in found.items() if values >= complete}
+    return {key for key, values in found.items() if values >= set(itertools.product(scores, decisions(key[1])))}
+
+
+def new(records: list[Record], known: list[Record]) -> list[Record]:
+    """The records of a training that are not known: a decision may be added to a study that is on disk."""
+    keys = {r[:5] for r in known}
+    return [r for r in records if r[:5] not in keys]

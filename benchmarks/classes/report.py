@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from benchmarks.classes.plan import Study
+from benchmarks.classes.plan import BOUND, Study, decisions
 from benchmarks.classes.records import Record
 
 NAMES = {"ce": "cross-entropy", "kappa": "quadratic kappa", "f1": "macro F1", "mcc": "MCC"}
 RIVAL = ("ce", "offsets")
+SHOWN = {BOUND: "best offsets *for the test data*"}
 
 
 def table(study: Study, records: list[Record]) -> str:
@@ -15,9 +16,10 @@ def table(study: Study, records: list[Record]) -> str:
     heads = [column for score in study.scores for column in (NAMES[score], "difference")]
     lines = [f"| trained on | decision | {' | '.join(heads)} |", "|---|---|" + "---|" * len(heads)]
     for method in study.methods:
-        for decision in ("argmax", "offsets"):
+        for decision in decisions(method):
             cells = [cell for score in study.scores for cell in _cells(values, method, decision, score)]
-            lines.append(f"| {_name(method)} | {decision} | {' | '.join(cells)} |")
+            if any(cells):
+                lines.append(f"| {_name(method)} | {SHOWN.get(decision, decision)} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -23,8 +23,10 @@ def run(study: plan.Study, data: datasets.Splits, method: str, seed: int, epochs
         model.set_weights(best_of(name))
         on_validation, on_test = (model.predict(x, batch_size=4096, verbose=0) for x, _ in (data.validation, data.test))
         tuned = tune_threshold(data.validation[1], on_validation, score, decision="argmax").threshold
-        for decision, threshold in (("argmax", "argmax"), ("offsets", tuned)):
-            value = evaluate(data.test[1], on_test, score, threshold=threshold)
+        values = [evaluate(data.test[1], on_test, score, threshold=threshold) for threshold in ("argmax", tuned)]
+        if plan.BOUND in plan.decisions(method):
+            values.append(tune_threshold(data.test[1], on_test, score, decision="argmax").score)
+        for decision, value in zip(plan.decisions(method), values, strict=True):
             records.append(Record(study.data, seed, method, name, decision, value, seconds))
     return records
 
