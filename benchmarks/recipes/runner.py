@@ -19,7 +19,7 @@ SECONDS_TO_COMPILE = 15.0
 
 
 def run(rows: list[Row], trials: int, raw_dir: str | None, folder: Path = FOLDER, jobs: int = 1) -> None:
-    """Trains what is missing of `rows`, in `jobs` processes."""
+    """Trains the rows that are not finished, in `jobs` processes."""
     left = [row for row in rows if missing_trials(row, trials, folder)]
     print_estimates(left, trials, folder)
     if jobs == 1:

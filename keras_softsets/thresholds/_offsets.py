@@ -92,7 +92,7 @@ def _path(log_p: np.ndarray, offsets: np.ndarray, k: int) -> _Path:
 
 
 def _best_offset(path: _Path, values: np.ndarray) -> float:
-    """The offset of the best of the n + 1 decisions, halfway between two samples; of equals, the one nearest to 0."""
+    """The offset of the best of the n + 1 decisions, halfway between two samples; if tied, the one nearest to 0."""
     ends = np.concatenate([path.offset[:1] - 2, path.offset, path.offset[-1:] + 2])
     middle = ends[:-1] + np.diff(ends) / 2
     values = np.where(np.diff(ends) > _SAME, values, -np.inf)  # samples that switch together

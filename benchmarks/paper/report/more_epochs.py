@@ -27,14 +27,12 @@ counts at its epoch with the lowest validation loss. The loss over thresholds is
 the mean over 0.1 ... 0.9 with δ = 0.2, where the paper says 0.5 and δ = 0.1. The first part of this page
 says why there are several networks.
 """
-
-
 _AT_EQUAL_EPOCHS = """\
 ### CIFAR-10 at equal epochs
 
-The rows above differ in their number of epochs, in favour of soft F1. Here all losses of a network have as many as the
-one with the fewest, and count at the epoch with the lowest validation loss among these (first trial). *Which loss when*
-([recipes](recipes.md)) compares more losses on Frog, all with eight epochs.
+The rows above differ in their number of epochs, in favour of soft F1. Here all losses of a network are given as many as
+the one with the fewest, and count at the epoch with the lowest validation loss among these (first trial). *Which loss
+when* ([recipes](recipes.md)) compares more losses on Frog, all with eight epochs.
 """
 
 
