@@ -17,7 +17,7 @@ from benchmarks.operating import images, small_batches
 from benchmarks.operating import report as of_operating
 from benchmarks.operating.__main__ import SPLITS
 from benchmarks.recipes import methods
-from benchmarks.recipes.report import numbers, tables
+from benchmarks.recipes.report import networks, numbers, tables
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -42,6 +42,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "classes wine_quality_as_in_demo": lambda: _classes("wine_quality_as_in_demo"),
     "classes letter": lambda: _classes("letter"),
     "recipes 1024": lambda: _recipes(1024),
+    "stuck masks": lambda: networks.of_unet(RESULTS / "recipes") or "",
 }
 
 

@@ -88,9 +88,11 @@ def test_the_page_has_what_there_is(folder):
     text = (folder / "docs" / "recipes.md").read_text()
     assert "holds on 1 of 2 data sets" in text
     assert "| Kaggle | SoftAccuracy | 2 of 3 | 0.500 |" in text
-    assert "| SoftJaccard | 1 of 2 | 0.500 |" in text
+    assert "| SoftJaccard | 1 of 2 (0.500) |" in text
     assert "| BCE | 1 | 0.300 |" in text  # the third epoch of the only finished trial
-    assert "memory minus the blend, F1 at 0.5: +0.100 (+0.100 to +0.100); wins / ties / losses 1 / 0 / 0." in text
+    assert "over all data sets: +0.100 (+0.100 to +0.100); wins / ties / losses 1 / 0 / 0." in text
+    assert "the memory beats the blend on Adult." in text
+    assert "| SoftF1, memory of 4,096 samples minus SoftF1 + BCE | +0.100 (+0.100 to +0.100) |" in text
     first = (folder / "docs" / "images" / "recipes.svg").read_bytes()
     page.write(folder, folder / "docs" / "recipes.md")
     assert (folder / "docs" / "images" / "recipes.svg").read_bytes() == first

@@ -39,6 +39,14 @@ def compare(results: Results, first: str, second: str, batch_size: int, column: 
     return of_differences([differences(results, first, second, name, batch_size, column) for name in data])
 
 
+def compare_by_data(
+    results: Results, first: str, second: str, batch_size: int, column: str
+) -> dict[str, Comparison | None]:
+    """Compares two methods on each data set that both have."""
+    data = shared_data(results, batch_size, (first, second))
+    return {name: of_differences([differences(results, first, second, name, batch_size, column)]) for name in data}
+
+
 def differences(results: Results, first: str, second: str, data: str, batch_size: int, column: str) -> np.ndarray:
     """Returns by how much the first is better in each trial that both have."""
     one, other = (results[Row(data, method, batch_size)] for method in (first, second))

@@ -29,15 +29,27 @@ def best_epoch(lines: list[Line]) -> Line:
     return max(lines, key=lambda line: float(line["validation_f1"]))
 
 
-def of_unet(folder: Path, variant: str) -> str | None:
-    """Returns how many trials of each method are stuck, and the mean Jaccard index of all."""
-    rows = []
-    for name, method in unet.METHODS.items():
-        lines = read_lines(folder / unet.path(variant, name))
-        if lines:
-            stuck = sum(int(float(line["stuck"])) for line in lines)
-            rows.append([method.label, f"{stuck} of {len(lines)}", _mean(lines, "jaccard")])
-    return markdown.table(["", "stuck", "Jaccard index"], rows) if rows else None
+def of_unet(folder: Path) -> str | None:
+    """Returns methods by variants: how many trials are stuck, and the mean Jaccard index of all."""
+    found = {
+        (name, variant): lines
+        for name in unet.METHODS
+        for variant in unet.VARIANTS
+        if (lines := read_lines(folder / unet.path(variant, name)))
+    }
+    variants = [variant for variant in unet.VARIANTS if any(key[1] == variant for key in found)]
+    rows = [
+        [method.label, *(_stuck(found.get((name, variant), [])) for variant in variants)]
+        for name, method in unet.METHODS.items()
+        if any(key[0] == name for key in found)
+    ]
+    header = ["stuck trials (Jaccard index)", *(unet.VARIANTS[variant].label for variant in variants)]
+    return markdown.table(header, rows) if rows else None
+
+
+def _stuck(lines: list[Line]) -> str:
+    count = sum(int(float(line["stuck"])) for line in lines)
+    return f"{count} of {len(lines)} ({_mean(lines, 'jaccard')})" if lines else ""
 
 
 def _mean(lines: list[Line], column: str, digits: int = 3) -> str:

@@ -8,7 +8,7 @@ from benchmarks import markdown
 from benchmarks.recipes.evaluation import COLUMNS, LOWER_IS_BETTER
 from benchmarks.recipes.plan import DATA, Row
 from benchmarks.recipes.report import claim
-from benchmarks.recipes.report.comparison import compare
+from benchmarks.recipes.report.comparison import compare, compare_by_data
 from benchmarks.recipes.report.numbers import Results, mean, methods_at, shared_data, values
 
 Labels = dict[str, str]  # a method's name to what it is called
@@ -51,6 +51,18 @@ def against(results: Results, labels: Labels, batch_size: int, other: str) -> st
         if method != other:
             rows.append([labels[method], *(str(each) if each else "" for each in found)])
     return markdown.table([f"minus {labels[other]}", *(COLUMNS[column] for column in columns)], rows)
+
+
+def against_by_data(
+    results: Results, labels: Labels, batch_size: int, pairs: list[tuple[str, str]], column: str
+) -> str:
+    """Returns the difference of each pair of methods in one column, data set by data set, with its interval."""
+    found = {pair: compare_by_data(results, *pair, batch_size, column) for pair in pairs}
+    data = [name for name in DATA if any(name in each for each in found.values())]
+    rows = [
+        [f"{labels[a]} minus {labels[b]}", *(str(each.get(d) or "") for d in data)] for (a, b), each in found.items()
+    ]
+    return markdown.table([COLUMNS[column], *(DATA[name] for name in data)], rows)
 
 
 def claims(results: Results, batch_size: int) -> str:
