@@ -91,8 +91,7 @@ class Score:
         errors = []
         for size in (1, 8):  # a score may be made for several thresholds or classes
             try:
-                with scratch_graph():
-                    self(_ones(self.of, size))
+                self._try(size)
             except Exception as error:
                 errors.append(error)
             else:
@@ -100,6 +99,13 @@ class Score:
                     _WORKING.add(tried)
                 return self
         raise errors[0]
+
+    def _try(self, size: int) -> None:
+        try:
+            with scratch_graph():  # runs nothing, so that devices can still be set up afterwards
+                self(_ones(self.of, size))
+        except RuntimeError:  # the score holds a tensor or a variable, which a graph of its own cannot read
+            self(_ones(self.of, size))
 
     def _value(self, matrix: Any, parameters: dict[str, Any]) -> Tensor:
         dtype = ops.dtype(matrix[0])

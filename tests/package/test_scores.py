@@ -309,3 +309,28 @@ def test_a_function_that_cannot_be_hashed_is_a_score():
 
     loss = SoftSetLoss(Share(0.5), name="share")
     assert float(loss([0, 1], [0.0, 1.0])) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("make", [tf.constant, tf.Variable, keras.Variable])
+def test_a_score_may_hold_a_tensor_or_a_variable(make, rng):
+    price = make(3.0)
+    y, p = rng.integers(0, 2, 50), rng.random(50)
+
+    def held(cells):
+        return cells.tp / (cells.tp + ops.cast(price, cells.tp.dtype) * cells.fp + 1)
+
+    def plain(cells):
+        return cells.tp / (cells.tp + 3.0 * cells.fp + 1)
+
+    compiled = tf.function(SoftSetLoss(held), jit_compile=True)
+    for loss in (SoftSetLoss(held), compiled):
+        assert float(loss(y, p)) == pytest.approx(float(SoftSetLoss(plain)(y, p)), rel=1e-6)
+    assert evaluate(y, p, held) == pytest.approx(evaluate(y, p, plain), rel=1e-6)
+
+
+def test_a_score_that_raises_a_runtime_error_says_so():
+    def broken(cells):
+        raise RuntimeError("no such price")
+
+    with pytest.raises(RuntimeError, match="no such price"):
+        SoftSetLoss(broken)
