@@ -64,6 +64,7 @@ def train(strategy):
 
 
 def main(path):
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # it costs more than the training
     cpu = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
     one, two = tf.distribute.get_strategy(), tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])

@@ -136,6 +136,7 @@ def contexts(strategy):
 
 
 def main(devices, path):
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # it costs more than the training
     cpu = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * devices)
     one, many = tf.distribute.get_strategy(), tf.distribute.MirroredStrategy([f"CPU:{k}" for k in range(devices)])

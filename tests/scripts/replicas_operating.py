@@ -59,6 +59,7 @@ def run(strategy, parts, name):
 
 
 def main(path):
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # it costs more than the training
     cpu = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
     one, two = tf.distribute.OneDeviceStrategy("CPU:0"), tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
