@@ -54,6 +54,14 @@ def test_gains_over_cross_entropy_are_those_of_the_results(study, score, rival):
     assert f"{gains.mean():.3f} ± {error:.3f}" in (docs_tables.ROOT / "docs/classes.md").read_text()
 
 
+@pytest.mark.parametrize("study", ["wine_quality", "wine_quality_as_in_demo"])
+def test_the_blend_and_the_bound_of_cross_entropy_are_those_of_the_results(study):
+    values = values_of(study, "kappa")
+    gains = np.array([values["kappa+ce", "argmax", seed] - values["ce", "bound", seed] for seed in range(10)])
+    error = gains.std(ddof=1) / np.sqrt(len(gains))
+    assert f"{gains.mean():+.3f} ± {error:.3f}" in (docs_tables.ROOT / "docs/classes.md").read_text()
+
+
 def test_kappa_on_the_splits_that_the_demo_has_not_seen():
     values = values_of("wine_quality_as_in_demo", "kappa")
     rows = (("ce", "offsets"), ("kappa+ce", "argmax"))
