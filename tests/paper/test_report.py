@@ -120,3 +120,15 @@ def test_a_verdict_needs_two_standard_errors(gains, verdict, tmp_path):
     write_trials(tmp_path, "bce", mean_f1=[0.5] * 3)
     ((_, _, _, found),) = (claim for claim in claims.claims(tmp_path) if "is above BCE" in claim[0])
     assert found == verdict
+
+
+def test_what_the_page_says_of_equal_epochs_is_in_its_table():
+    """Soft F1 at 0.5, then BCE at 0.5 and at its tuned threshold, for each network."""
+    rows = [line.split(" | ") for line in more_epochs.equal_epochs_section().splitlines() if line.startswith("| CIFAR")]
+    at_half = {(row[0], row[1], row[3]): row[6] for row in rows}
+    tuned = {(row[0], row[1], row[3]): row[7] for row in rows}
+    text = " ".join(page.TEXT.read_text().split("*At equal epochs*")[1].split("*Initial weights*")[0].split())
+    for key in {key[:2] for key in at_half}:
+        bce = (*key, "BCE (probabilities)")
+        for number in (at_half[(*key, "soft F1, linear")], at_half[bce], tuned[bce]):
+            assert number in text, (key, number)
