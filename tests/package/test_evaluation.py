@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import AVERAGED, BINARY, NINE, PARAMETERS, batch
+from reference import trapezoid
 from sklearn import metrics as sk
 
 from keras_softsets import SoftF1, SoftSetLoss, _kernels, evaluate, metrics, score, scores
@@ -40,7 +41,7 @@ def test_areas_are_exact():
             )
     precision, recall, _ = sk.precision_recall_curve(y[:, 0], p[:, 0])
     recall_point = np.flatnonzero(recall == recall[1])  # our curve ends at the last threshold's precision, not at 1
-    area = -np.trapezoid(precision[:-1], recall[:-1]) + recall[-2] * precision[-2]
+    area = -trapezoid(precision[:-1], recall[:-1]) + recall[-2] * precision[-2]
     assert len(recall_point)
     assert evaluate(y[:, 0], p[:, 0], "pr_auc") == pytest.approx(area, rel=1e-6)
 
