@@ -25,8 +25,9 @@ TENSORFLOW = tuple(int(number) for number in tf.__version__.split(".")[:2])
 def clip(x: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """`ops.clip`, in which NaN stays NaN.
 
-    XLA of TensorFlow 2.18 to 2.20 makes a clamp of `ops.clip` (Keras 3.8 to 3.12), and also of a minimum of a maximum,
-    and a clamp turns NaN into `low`. Two choices have the same values and gradients, but are slower without XLA.
+    XLA of TensorFlow 2.18 to 2.20 makes a clamp of it (`tf.clip_by_value` in Keras 3.8 to 3.15), and of a minimum of a
+    maximum alike, and a clamp turns NaN into `low`. Two choices have the same values and gradients, but are slower
+    without XLA.
     """
     if TENSORFLOW >= (2, 21):
         return ops.clip(x, low, high)
