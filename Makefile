@@ -1,10 +1,13 @@
 # The only commands to remember. Each sets up its own .venv when needed and is quick the second time.
 PYTHON ?= python3
+# For test-oldest; TensorFlow 2.18 has wheels for Python 3.9 to 3.12.
+PYTHON_OLDEST ?= python3.10
 VENV := .venv
 BIN := $(VENV)/bin
+OLDEST := .venv-oldest
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
-.PHONY: demo test test-slow lint bench docs clean
+.PHONY: demo test test-slow test-oldest lint bench docs clean
 .DELETE_ON_ERROR:
 
 # uv installs in seconds what pip installs in a minute; where it cannot, pip does. (Python compiles what it imports.)
@@ -28,6 +31,17 @@ $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	$(call install,".[docs]")
 	touch $@
 
+# The lowest versions that pyproject.toml allows of `dependencies`, and the newest of everything else that go with them.
+# By uv, because pip takes minutes to find these.
+$(OLDEST)/.dev: pyproject.toml
+	$(PYTHON_OLDEST) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet uv
+	$(OLDEST)/bin/uv pip compile --quiet --python $(OLDEST)/bin/python --resolution lowest-direct --no-deps --no-header \
+		--no-annotate --output-file $(OLDEST)/lowest.txt pyproject.toml
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --constraint $(OLDEST)/lowest.txt \
+		--editable ".[dev]"
+	touch $@
+
 demo: $(VENV)/.demo  ## train, compare, plot, export
 	$(BIN)/python examples/demo.py
 
@@ -36,6 +50,10 @@ test: lint  ## linters and the whole test suite
 
 test-slow: $(VENV)/.dev  ## what takes minutes: four and eight devices, more of half precision, large data sets
 	$(BIN)/python -m pytest -n 2 -m slow
+
+test-oldest: $(OLDEST)/.dev  ## the whole test suite with the oldest supported versions
+	cat $(OLDEST)/lowest.txt
+	$(OLDEST)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -49,4 +67,4 @@ docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -12,12 +12,32 @@ if keras.config.backend() != "tensorflow":  # the kernels and tf.distribute are 
     )
 
 import tensorflow as tf
+from keras import ops
 from tensorflow.autograph.experimental import do_not_convert
 from tensorflow.errors import OpError as OpError
 
 # All conditions here are plain Python. Converting the whole package, as tf.function does by default, takes 2 seconds.
 without_autograph = do_not_convert
 Tensor = Any  # keras.ops accepts and returns backend tensors, which carry no useful static type
+TENSORFLOW = tuple(int(number) for number in tf.__version__.split(".")[:2])
+
+
+def clip(x: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """`ops.clip`, in which NaN stays NaN.
+
+    XLA of TensorFlow 2.18 to 2.20 makes a clamp of it (`tf.clip_by_value` in Keras 3.8 to 3.15), and of a minimum of a
+    maximum alike, and a clamp turns NaN into `low`. Two choices have the same values and gradients, but are slower
+    without XLA.
+    """
+    if TENSORFLOW >= (2, 21):
+        return ops.clip(x, low, high)
+    low, high = ops.cast(low, x.dtype), ops.cast(high, x.dtype)
+    return ops.where(x < low, low, ops.where(x > high, high, x))
+
+
+def keep_nan(x: Tensor, y: Tensor) -> Tensor:
+    """A user's function `y` of `x`, with NaN where `x` is NaN: an `ops.clip` inside may have hidden it (see `clip`)."""
+    return y if TENSORFLOW >= (2, 21) else ops.where(ops.isnan(x), ops.cast(x, y.dtype), y)
 
 
 def as_graph(function: Callable[..., Tensor]) -> Callable[..., Tensor]:

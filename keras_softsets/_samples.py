@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_softsets._backend import Tensor, is_dense
+from keras_softsets._backend import Tensor, clip, is_dense
 
 MARGIN = 0.1  # interpolated probabilities overshoot [0, 1] by less than this and are clipped; logits overshoot by more
 
@@ -123,7 +123,7 @@ def _counted_labels(y: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor | None]
 
 
 def _counted_probability(p: Tensor) -> Tensor:
-    return or_nan(ops.logical_and(p >= -MARGIN, p <= 1 + MARGIN), ops.clip(p, 0.0, 1.0))
+    return or_nan(ops.logical_and(p >= -MARGIN, p <= 1 + MARGIN), clip(p, 0.0, 1.0))
 
 
 def without_absent(x: Tensor, weight: Tensor | None, *, whole_rows: bool) -> Tensor:

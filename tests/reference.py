@@ -2,6 +2,8 @@
 
 import numpy as np
 
+trapezoid = getattr(np, "trapezoid" if hasattr(np, "trapezoid") else "trapz")  # the name in NumPy 1
+
 
 def linear(p, threshold, delta=0.1):
     """Eq. 5."""
@@ -52,7 +54,7 @@ def _roc(tp, fp, fn, tn):
     tpr, fpr = _safe(tp, tp + fn), _safe(fp, fp + tn)
     one = np.ones((1, tpr.shape[1]))
     tpr, fpr = (np.concatenate([one, x, 0 * one]) for x in (tpr, fpr))
-    return -np.trapezoid(tpr, fpr, axis=0)
+    return -trapezoid(tpr, fpr, axis=0)
 
 
 def _pr(tp, fp, fn, tn):
@@ -63,7 +65,7 @@ def _pr(tp, fp, fn, tn):
             called = tp[k, c] + fp[k, c]
             recall.append(float(_safe(tp[k, c], tp[k, c] + fn[k, c])))
             precision.append(tp[k, c] / called if called > 0 else precision[-1])
-        areas.append(-np.trapezoid([*precision, precision[-1]], [*recall, 0.0]))
+        areas.append(-trapezoid([*precision, precision[-1]], [*recall, 0.0]))
     return np.array(areas)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from keras_softsets._backend import Tensor
+from keras_softsets._backend import TENSORFLOW, Tensor
 from keras_softsets._kernels._blocks import a_gpu_is_visible, fold, gradients, map_blocks, room, sum_samples
 from keras_softsets._kernels._differentiable import Algorithm, Batch
 from keras_softsets._kernels._values import cleaned, or_nan
@@ -111,8 +111,9 @@ def _sum_products(
     h: Callable[[Tensor], Tensor], thresholds: int, most: int, y: Tensor, p: Tensor, w: Tensor | None
 ) -> Tensor:
     """Multiplies h of each block, (thresholds, samples, classes), by its labels; joins the short sums in float64."""
-    # GPUs round the factors of a float32 product to ten bits (TF32).
-    dtype = tf.float64 if a_gpu_is_visible() else tf.float32
+    # GPUs round the factors of a float32 product to ten bits (TF32), and XLA of TensorFlow 2.18 adds the products up in
+    # one chain, which is off by 1e-5; later versions add them up side by side.
+    dtype = tf.float64 if a_gpu_is_visible() or TENSORFLOW < (2, 19) else tf.float32
 
     def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
         given = y, p, w

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from keras import ops
 
-from keras_softsets._backend import Tensor, bit_patterns
+from keras_softsets._backend import Tensor, bit_patterns, clip
 from keras_softsets._samples import Samples
 from keras_softsets.confusion import ConfusionMatrix
 
@@ -42,7 +42,7 @@ BINS = _FIRST[-1]
 def histogram(samples: Samples) -> Tensor:
     """Returns the weights of positives and negatives in each bin, (2, bins, classes), in float64."""
     samples = samples.counted()
-    y, p = samples.label, ops.clip(samples.probability, 0.0, 1.0)
+    y, p = samples.label, clip(samples.probability, 0.0, 1.0)
     weight = ops.cast(ops.ones_like(p) if samples.weight is None else samples.weight, "float64")
     label = ops.cast(y, "float64")
     classes = ops.shape(p)[1]

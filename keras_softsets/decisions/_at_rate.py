@@ -23,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 from keras import ops
 
 from keras_softsets import _kernels
-from keras_softsets._backend import Tensor
+from keras_softsets._backend import Tensor, clip
 from keras_softsets._checks import as_floats, check_number
 from keras_softsets._samples import Samples
 from keras_softsets.decisions._base import Decision, registered
@@ -45,7 +45,7 @@ class Boundary(NamedTuple):
 
     def inside(self) -> Tensor:
         """The thresholds as approximations need them, inside (0, 1)."""
-        return ops.clip(self.threshold, _EDGE, 1 - _EDGE)
+        return clip(self.threshold, _EDGE, 1 - _EDGE)
 
 
 class AtRate(Decision):

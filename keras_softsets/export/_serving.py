@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_softsets._backend import clip
 from keras_softsets._samples import Samples
 from keras_softsets.decisions import Argmax
 from keras_softsets.export._signature import Inputs
@@ -22,7 +23,7 @@ def answer(output: tf.Tensor, threshold: np.ndarray | Argmax, from_logits: bool)
     """
     if isinstance(threshold, Argmax):
         probability = tf.nn.softmax(output) if from_logits else output
-        prediction = output if from_logits else tf.clip_by_value(output, 0.0, 1.0)  # as metrics decide
+        prediction = output if from_logits else clip(output, 0.0, 1.0)  # as metrics decide
         label = threshold.winner(Samples(None, prediction, None, logits=from_logits))
     else:
         probability = tf.sigmoid(output) if from_logits else output

@@ -11,7 +11,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_softsets._backend import Tensor
+from keras_softsets._backend import Tensor, clip, keep_nan
 from keras_softsets.heaviside._pieces import Pieces
 
 Class = TypeVar("Class", bound=type)
@@ -41,7 +41,8 @@ class Heaviside:
             self.check_thresholds(threshold)
         p = ops.convert_to_tensor(p)
         p = p if ops.dtype(p) == "float64" else ops.cast(p, "float32")
-        return self.call(ops.clip(p, 0.0, 1.0), threshold)
+        h = self.call(clip(p, 0.0, 1.0), threshold)
+        return h if type(self) in _VALUES else keep_nan(p, h)
 
     def call(self, p: Tensor, threshold: Tensor) -> Tensor:
         """The approximation itself, for `p` in [0, 1]; elementwise, with broadcasting."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from keras import ops
 
-from keras_softsets._backend import Tensor
+from keras_softsets._backend import Tensor, clip
 from keras_softsets._checks import check_number
 from keras_softsets.heaviside._base import Heaviside, like, set_field, value
 from keras_softsets.heaviside._pieces import Pieces, merge_edges
@@ -50,7 +50,7 @@ class LinearHeaviside(Heaviside):
         middle = 0.5 + (q - m) * like((1 - 2 * self.delta) / margin, p)
         last = 1 - (1 - q) * like(self.delta / (1 - 1.5 * margin), p)
         starts, ends = _either(mirrored, above, below), _either(mirrored, below, above)
-        h = ops.clip(ops.where(starts, first, ops.where(ends, last, middle)), 0.0, 1.0)
+        h = clip(ops.where(starts, first, ops.where(ends, last, middle)), 0.0, 1.0)
         return _either(mirrored, 1 - h, h)
 
     def pieces(self, thresholds: Sequence[float]) -> Pieces:

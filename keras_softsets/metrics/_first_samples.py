@@ -7,7 +7,7 @@ from typing import Any
 from keras import ops
 
 from keras_softsets import _replicas
-from keras_softsets._backend import Tensor
+from keras_softsets._backend import Tensor, clip
 from keras_softsets._samples import Samples
 
 SIZE = 2**14  # samples on each replica; beyond that, one bin of probabilities matters less than 1e-4
@@ -36,7 +36,7 @@ class FirstSamples:
     def add(self, samples: Samples) -> None:
         """Keeps samples, (n, classes), as long as there is room."""
         counted = samples.counted()
-        p = ops.clip(counted.probability, 0.0, 1.0)
+        p = clip(counted.probability, 0.0, 1.0)
         weight = ops.ones_like(p) if counted.weight is None else ops.broadcast_to(counted.weight, ops.shape(p))
         rows = ops.stack([counted.label, p, weight], 1)
         self._put(rows, ops.cast(ops.shape(rows)[0], "float64"))

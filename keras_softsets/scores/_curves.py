@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 from keras import ops
 
-from keras_softsets._backend import Tensor
+from keras_softsets._backend import Tensor, clip
 from keras_softsets._checks import check_number
 from keras_softsets.confusion import ConfusionMatrix
 from keras_softsets.scores._arithmetic import ratio, undefined_where
@@ -105,7 +105,7 @@ def _area_below(x: Tensor, y: Tensor, limit: float) -> Tensor:
 def _area_of_parts(right: Tensor, left: Tensor, right_height: Tensor, left_height: Tensor, limit: float) -> Tensor:
     """Adds up trapezia from `left` to `right`, cut off at a limit."""
     width = right - left
-    inside = ops.clip(limit - left, 0.0, ops.maximum(width, 0.0))
+    inside = clip(limit - left, 0.0, ops.maximum(width, 0.0))
     slope = (right_height - left_height) / ops.where(width > 0, width, 1.0)
     return ops.sum(inside * (left_height + slope * inside / 2), 0)
 

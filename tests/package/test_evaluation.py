@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import AVERAGED, BINARY, NINE, PARAMETERS, batch
+from reference import trapezoid
 from sklearn import metrics as sk
 
 from keras_softsets import SoftF1, SoftSetLoss, _kernels, evaluate, metrics, score, scores
@@ -40,7 +41,7 @@ def test_areas_are_exact():
             )
     precision, recall, _ = sk.precision_recall_curve(y[:, 0], p[:, 0])
     recall_point = np.flatnonzero(recall == recall[1])  # our curve ends at the last threshold's precision, not at 1
-    area = -np.trapezoid(precision[:-1], recall[:-1]) + recall[-2] * precision[-2]
+    area = -trapezoid(precision[:-1], recall[:-1]) + recall[-2] * precision[-2]
     assert len(recall_point)
     assert evaluate(y[:, 0], p[:, 0], "pr_auc") == pytest.approx(area, rel=1e-6)
 
@@ -107,11 +108,17 @@ def test_keys_of_scores():
 
 def test_a_score_must_be_floating():
     def at_least(cells):
-        return scores.recall(cells) * (scores.precision(cells) >= 0.9)
+        return scores.precision(cells) >= 0.9
 
-    for use in (lambda: SoftF1 and metrics.SoftSetMetric(at_least), lambda: evaluate([0, 1], [0.1, 0.9], at_least)):
-        with pytest.raises(ValueError, match=r"must return floating-point values.*bool"):
-            use()
+    def product(cells):
+        return scores.recall(cells) * at_least(cells)
+
+    refused = "must return floating-point values.*bool"
+    multiplied = f"{refused}|type bool that does not match"  # TensorFlow 2.18 refuses to multiply by a truth value
+    for function, message in ((at_least, refused), (product, multiplied)):
+        for use in (metrics.SoftSetMetric, lambda score: evaluate([0, 1], [0.1, 0.9], score)):
+            with pytest.raises((ValueError, TypeError), match=message):
+                use(function)
 
 
 def test_a_score_may_cast_to_float32():

@@ -110,6 +110,16 @@ UNCERTAIN = {
     "nested logits": lambda make: make(sequential(L.Dense(1)), L.Activation("sigmoid")),
     "nested model with its own call": lambda make: make(SquashingModel()),
 }
+
+
+def input_as_output():
+    x = keras.Input((4,))
+    try:
+        return keras.Model(x, x)
+    except ValueError:
+        pytest.skip(f"Keras {keras.__version__} makes no such models")
+
+
 OTHERS = {
     "operation": lambda: keras.Model(x := keras.Input((4,)), keras.ops.sigmoid(L.Dense(1)(x))),
     "operation by symbol": lambda: keras.Model(x := keras.Input((4,)), 0.5 + 0.1 * L.Dense(1)(x)),
@@ -117,7 +127,7 @@ OTHERS = {
     "own call": SquashingModel,
     "subclassed": subclassed,
     "second head": second_head,
-    "input": lambda: keras.Model(x := keras.Input((4,)), x),
+    "input": input_as_output,
 }
 
 

@@ -1,5 +1,6 @@
 """What earlier versions saved still loads, and gives the same numbers as it did then."""
 
+import inspect
 import json
 import pathlib
 
@@ -25,6 +26,10 @@ def test_losses_and_metrics_of_0_1(entry):
         assert float(found) == pytest.approx(stored, rel=1e-6, abs=3e-7)
 
 
+@pytest.mark.skipif(
+    "quantization_config" not in inspect.signature(keras.layers.Dense).parameters,
+    reason="the model was saved by Keras 3.15.1, with an argument of its layers that older versions do not know",
+)
 def test_a_model_of_0_1_evaluates_the_same_and_trains_on():
     model = keras.saving.load_model(FOLDER / "model.keras")
     expected = json.loads((FOLDER / "model.json").read_text())
