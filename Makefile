@@ -5,9 +5,10 @@ PYTHON_OLDEST ?= python3.10
 VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
+MAKEFLAGS += --jobs=2
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
-.PHONY: demo test test-slow test-oldest lint bench docs clean
+.PHONY: demo test unit test-slow test-oldest lint bench docs clean
 .DELETE_ON_ERROR:
 
 # uv installs in seconds what pip installs in a minute; where it cannot, pip does. (Python compiles what it imports.)
@@ -45,7 +46,9 @@ $(OLDEST)/.dev: pyproject.toml
 demo: $(VENV)/.demo  ## train, compare, plot, export
 	$(BIN)/python examples/demo.py
 
-test: lint  ## linters and the whole test suite
+test: lint unit  ## linters and the whole test suite, at the same time
+
+unit: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-slow: $(VENV)/.dev  ## what takes minutes: four and eight devices, more of half precision, large data sets
