@@ -34,7 +34,7 @@ def _run_rows(options: argparse.Namespace) -> None:
 
     known = methods.STUDIES[options.study]
     wanted = _among("--methods", options.methods, list(known))
-    data = _among("--data", options.data, ["creditcard_fraud"] if options.study == "stuck" else list(plan.DATA))
+    data = _among("--data", options.data, [plan.STUCK_DATA] if options.study == "stuck" else list(plan.DATA))
     sizes = options.batch_size or plan.BATCH_SIZES[options.study]
     rows, trials = plan.rows(data, wanted, sizes), options.trials or plan.TRIALS
     if options.list:

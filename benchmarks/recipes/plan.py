@@ -26,6 +26,7 @@ SAMPLES = {  # of the training part, for estimates of time
     "letter": 12_799,
     "spambase": 2_944,
 }
+STUCK_DATA = "creditcard_fraud"
 BATCH_SIZES = {"tabular": (1024, 128, 16), "memory": (32, 16, 8), "stuck": (1024,)}
 TRIALS = 10
 MOST_EPOCHS, LEAST_EPOCHS, MOST_UPDATES = 1000, 20, 100_000

@@ -115,6 +115,7 @@ def _memory_verdict(results: Results, size: int) -> str:
 
 def _stuck(folder: Path) -> Iterator[str]:
     results = read(folder, methods.STUCK, plan.BATCH_SIZES["stuck"])
+    results = {row: lines for row, lines in results.items() if row.data == plan.STUCK_DATA}
     if any(row.method.startswith(("accuracy", "savings")) for row in results):
         yield f"## Stuck starts: recall at 0.5 below {unet.STUCK_BELOW}"
         yield tables.stuck(results, _labels(methods.STUCK), plan.BATCH_SIZES["stuck"][0], unet.STUCK_BELOW)
