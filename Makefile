@@ -12,24 +12,27 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 .DELETE_ON_ERROR:
 
 # uv installs in seconds what pip installs in a minute; where it cannot, pip does. (Python compiles what it imports.)
-install = $(BIN)/uv pip install --quiet --python $(BIN)/python --editable $(1) \
-	|| $(BIN)/python -m pip install --quiet --no-compile --editable $(1)
+INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python --editable ".[$(EXTRAS)]" \
+	|| $(BIN)/python -m pip install --quiet --no-compile --editable ".[$(EXTRAS)]"
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	-$(BIN)/python -m pip install --quiet uv
 
+$(VENV)/.demo: EXTRAS := datasets,plots
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	$(call install,".[datasets,plots]")
+	$(INSTALL)
 	touch $@
 
+$(VENV)/.dev: EXTRAS := dev
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(call install,".[dev]")
+	$(INSTALL)
 	touch $@ $(VENV)/.demo
 
+$(VENV)/.docs: EXTRAS := docs
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
-	$(call install,".[docs]")
+	$(INSTALL)
 	touch $@
 
 # The lowest versions that pyproject.toml allows of `dependencies`, and the newest of everything else that go with them.
