@@ -7,6 +7,8 @@ from benchmarks.paper.methods.cifar10 import epoch_by_epoch
 from benchmarks.paper.plan.configuration import Configuration
 from benchmarks.paper.records import store
 from benchmarks.paper.report import claims, more_epochs, numbers, page, timing
+from benchmarks.recipes.report import networks
+from benchmarks.recipes.runner import FOLDER
 
 
 def test_the_page_is_what_the_results_say():
@@ -120,6 +122,16 @@ def test_a_verdict_needs_two_standard_errors(gains, verdict, tmp_path):
     write_trials(tmp_path, "bce", mean_f1=[0.5] * 3)
     ((_, _, _, found),) = (claim for claim in claims.claims(tmp_path) if "is above BCE" in claim[0])
     assert found == verdict
+
+
+def test_what_the_page_says_of_the_blend_on_frogs_is_in_the_study():
+    text = " ".join(page.TEXT.read_text().split("Blended with BCE it ranks")[1].split("*Initial weights*")[0].split())
+    rows = [line.split(" | ") for line in networks.of_images(FOLDER, "tiny_darknet").splitlines()]
+    found = {row[0]: row for row in rows}
+    for pair in ((4, "0.666 against 0.673"), (5, "AUROC 0.935 against 0.931"), (2, "0.592 against 0.642")):
+        column, said = pair
+        assert " against ".join(found[name][column] for name in ("| SoftF1 + BCE", "| BCE")) in said
+        assert said in text
 
 
 def test_what_the_page_says_of_equal_epochs_is_in_its_table():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks import frog
+from benchmarks.paper.records.store import read_lines
 from benchmarks.recipes import images, methods, plan, unet
 from benchmarks.recipes.report import claim, figure, networks, tables
 from benchmarks.recipes.report.comparison import compare, compare_by_data
@@ -27,15 +29,10 @@ def write(folder: Path, path: Path) -> None:
 
 def text(folder: Path, path: Path) -> str:
     """Returns the page; its figure is written beside `path`."""
-    studies = {
-        "CIFAR-10-Frog": list(_images(folder)),
-        "the memory of the cells": list(_memory(folder)),
-        "stuck starts": list(_stuck(folder)),
-    }
-    left = [*_tabular_left(folder), *(name for name, sections in studies.items() if not sections)]
+    left = [*_tabular_left(folder), *_others_left(folder)]
     pending = [f"Planned, and not trained yet: {'; '.join(left)}."] if left else []
-    found = [section for sections in studies.values() for section in sections]
-    return "\n\n".join([_INTRODUCTION, *pending, *_tabular(folder, path), *found]) + "\n"
+    sections = [*_tabular(folder, path), *_images(folder), *_memory(folder), *_stuck(folder)]
+    return "\n\n".join([_INTRODUCTION, *pending, *sections]) + "\n"
 
 
 def _tabular_left(folder: Path) -> Iterator[str]:
@@ -45,6 +42,28 @@ def _tabular_left(folder: Path) -> Iterator[str]:
         complete = set(shared_data(results, size)) if set(methods_at(results, size)) == set(methods.TABULAR) else set()
         if left := [label for name, label in plan.DATA.items() if name not in complete]:
             yield f"batches of {size:,} of " + (", ".join(left) if complete else "all data sets")
+
+
+def _others_left(folder: Path) -> Iterator[str]:
+    """Says how much of the other studies is missing."""
+    every = len(images.VARIANTS) * len(images.METHODS) * images.TRIALS
+    trained = [
+        frog.finished(images.STUDY, network, name, folder) for network in images.VARIANTS for name in images.METHODS
+    ]
+    yield from _share("trials on CIFAR-10-Frog", every, sum(map(len, trained)))
+    for study, label in (("memory", "rows with a memory of the cells"), ("stuck", "rows of stuck starts")):
+        known, sizes = methods.STUDIES[study], plan.BATCH_SIZES[study]
+        data = [plan.STUCK_DATA] if study == "stuck" else list(plan.DATA)
+        found = read(folder, known, sizes)
+        yield from _share(label, len(known) * len(sizes) * len(data), sum(row.data in data for row in found))
+    every = len(unet.VARIANTS) * len(unet.METHODS) * unet.TRIALS
+    files = (folder / unet.path(variant, name) for variant in unet.VARIANTS for name in unet.METHODS)
+    yield from _share("trials of the U-Net", every, sum(len(read_lines(file)) for file in files))
+
+
+def _share(label: str, every: int, trained: int) -> Iterator[str]:
+    if trained < every:
+        yield f"{every - trained} of {every} {label}"
 
 
 def _tabular(folder: Path, path: Path) -> Iterator[str]:
