@@ -99,16 +99,11 @@ def tune_threshold(
         [Koyejo et al., 2014](https://papers.nips.cc/paper/5454): for scores of this family the best classifier is a
         threshold on the probability.
     """
-    resolved = scores.get(score, **score_args)
-    if resolved.curve:
-        raise ValueError(f"`score` must be a score of one threshold, not of a curve. Received: score={score!r}")
-    average = scores.check_average(average)
-    if check_choice("decision", decision, ("threshold", "argmax")) == "argmax":
+    resolved, average = _resolved(score, decision, score_args), scores.check_average(average)
+    if decision == "argmax":
         _check_offsets(average, curve, at_least)
         data = (y_true, y_pred, resolved, sample_weight, average)
         return TunedThreshold(*tune_offsets(*data, ignore_class=ignore_class, from_logits=bool(from_logits)))
-    if resolved.of == "classes":
-        raise ValueError(f"`decision` must be 'argmax' for scores of the c x c matrix. Received: score={score!r}")
     if from_logits:
         y_pred = ops.convert_to_numpy(ops.sigmoid(ops.cast(as_numbers("y_pred", y_pred), "float32")))  # as in metrics
     columns = columns_of(y_true, y_pred, sample_weight, ignore_class, pooled=average == "micro")
@@ -118,6 +113,16 @@ def tune_threshold(
     if not curve:
         return tuned
     return TunedThresholdWithCurve(*tuned, curves if isinstance(tuned.threshold, PerClass) else curves[0])
+
+
+def _resolved(score: str | Callable[..., Any], decision: str, parameters: dict[str, Any]) -> scores.Score:
+    """The score, if this decision can be tuned for it."""
+    resolved = scores.get(score, **parameters)
+    if resolved.curve:
+        raise ValueError(f"`score` must be a score of one threshold, not of a curve. Received: score={score!r}")
+    if check_choice("decision", decision, ("threshold", "argmax")) == "threshold" and resolved.of == "classes":
+        raise ValueError(f"`decision` must be 'argmax' for scores of the c x c matrix. Received: score={score!r}")
+    return resolved
 
 
 def _best_of_each(curves: Sequence[ThresholdCurve]) -> TunedThreshold:
