@@ -14,9 +14,12 @@ if "TFDS_DATA_DIR" not in os.environ:  # examples in docs prepare small data set
 
 import keras
 import numpy as np
+import pipelines
 import pytest
 
 from keras_softsets.scores import _registry
+
+pipelines.stop_autotuning()
 
 LONGEST = (
     "test_replicas.py",
