@@ -7,17 +7,19 @@ BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 MAKEFLAGS += --jobs=2
 export TF_CPP_MIN_LOG_LEVEL ?= 3
+# Every process would compile TensorFlow's 3,000 modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test unit test-slow test-oldest lint bench docs clean
 .DELETE_ON_ERROR:
 
 # uv installs in seconds what pip installs in a minute; where it cannot, pip does. (Python compiles what it imports.)
 INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python --editable ".[$(EXTRAS)]" \
-	|| $(BIN)/python -m pip install --quiet --no-compile --editable ".[$(EXTRAS)]"
+	|| { $(BIN)/python -m pip install --quiet --upgrade pip \
+	&& $(BIN)/python -m pip install --quiet --no-compile --editable ".[$(EXTRAS)]"; }
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
 	-$(BIN)/python -m pip install --quiet uv
 
 $(VENV)/.demo: EXTRAS := datasets,plots
