@@ -22,8 +22,8 @@ ROOT = pathlib.Path(__file__).parents[2]
 SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if not path.name.startswith("_"))
 NUMBER = r"(-?\d+\.\d+)"
 
-# These set up devices or a score for themselves; the others share the process, and what it has compiled.
-ALONE = ("custom_score", "distributed", "train_mlp")
+# These set up devices for themselves; the others share the process, and what it has compiled.
+ALONE = ("distributed", "train_mlp")
 
 # What a script gets besides --smoke, a row of its table to be found in its output, and the files that it leaves.
 # Paths are relative to an empty folder, in which every script runs.
