@@ -37,9 +37,11 @@ def run(
     trial: int = 0,
 ) -> None:
     """Trains one trial until it has `epochs` lines."""
-    splits = training.load(configuration.dataset, trial, raw_dir)
     path = store.epochs_path(configuration, folder, network, trial)
     weights = path.with_suffix(".weights.h5")
+    if len(store.read_lines(path)) >= epochs and not weights.exists():
+        return  # finished elsewhere: only the lines are kept
+    splits = training.load(configuration.dataset, trial, raw_dir)
     untrained = training.untrained(configuration.loss, trial, network)
     model, lines = _resume(untrained, len(splits.train[1]), weights, store.read_lines(path))
     weigh = _weigher(configuration.balance, splits.train[1])
