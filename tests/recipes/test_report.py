@@ -70,10 +70,17 @@ def test_the_claim_is_decided_for_each_data_set(folder):
 
 def test_means_are_over_the_data_sets_that_all_methods_have(folder):
     table = tables.means(read(folder, NAMES, [1024]), dict.fromkeys(NAMES, "x") | {"f1": "SoftF1"}, 1024)
-    assert table.endswith("Means over Adult.")  # Mammography has no SoftF1
+    assert table.endswith("Means over Adult; of the seconds, medians.")  # Mammography has no SoftF1
     row = next(text for text in table.splitlines() if text.startswith("| SoftF1"))
     assert row.split(" | ")[1] == "**0.500**"
     assert row.split(" | ")[4] == "0.700"
+
+
+def test_a_pause_on_one_data_set_does_not_spoil_the_seconds(tmp_path):
+    for data, seconds in {"mammography": 2, "adult": 3, "letter": 1000}.items():
+        write(tmp_path, data, "bce", seconds=[seconds])
+    row = tables.means(read(tmp_path, ["bce"], [1024]), {"bce": "BCE"}, 1024).splitlines()[2]
+    assert row.endswith("| 3.0 |")
 
 
 def test_the_page_has_what_there_is(folder):

@@ -21,7 +21,7 @@ def means(results: Results, labels: Labels, batch_size: int) -> str:
     shown = _bold(np.array(list(numbers.values())), list(COLUMNS))
     rows = [[labels[name], *cells] for name, cells in zip(methods, shown, strict=True)]
     names = ", ".join(DATA[name] for name in data)
-    return markdown.table(["", *COLUMNS.values()], rows) + f"\n\nMeans over {names}."
+    return markdown.table(["", *COLUMNS.values()], rows) + f"\n\nMeans over {names}; of the seconds, medians."
 
 
 def by_data(results: Results, labels: Labels, batch_size: int, column: str) -> str:
