@@ -135,12 +135,14 @@ def test_what_the_page_says_of_the_blend_on_frogs_is_in_the_study():
 
 
 def test_what_the_page_says_of_equal_epochs_is_in_its_table():
-    """Soft F1 at 0.5, then BCE at 0.5 and at its tuned threshold, for each network."""
+    """Soft F1 at 0.5, then BCE and balanced BCE at 0.5 and at their tuned thresholds, for each network."""
     rows = [line.split(" | ") for line in more_epochs.equal_epochs_section().splitlines() if line.startswith("| CIFAR")]
     at_half = {(row[0], row[1], row[3]): row[6] for row in rows}
     tuned = {(row[0], row[1], row[3]): row[7] for row in rows}
     text = " ".join(page.TEXT.read_text().split("*At equal epochs*")[1].split("*Initial weights*")[0].split())
     for key in {key[:2] for key in at_half}:
         bce = (*key, "BCE (probabilities)")
-        for number in (at_half[(*key, "soft F1, linear")], at_half[bce], tuned[bce]):
+        balanced = (*key, "balanced BCE (probabilities)")
+        own = [at_half[(*key, "soft F1, linear")], at_half[bce], tuned[bce]]
+        for number in own + ([at_half[balanced], tuned[balanced]] if balanced in at_half else []):
             assert number in text, (key, number)
