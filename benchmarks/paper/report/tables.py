@@ -18,7 +18,8 @@ REASONS = {
     "batch of 20. `python -m benchmarks.paper --table adversarial` runs all ten.",
     "cifar10": "Rows have n trials of 15 minutes of processor time each: ten of them took two cores of a shared "
     "machine 99 minutes. They were trained while the network still started with Keras's initial weights; the next "
-    "table shows it as it is now, and has balanced BCE. On a GPU, `python -m benchmarks.paper --table cifar10` runs the full protocol.",
+    "table shows it as it is now, and has balanced BCE. On a GPU, `python -m benchmarks.paper --table cifar10` runs "
+    "the full protocol.",
 }
 
 
