@@ -12,15 +12,9 @@ if "TFDS_DATA_DIR" not in os.environ:  # examples in docs prepare small data set
     os.environ["TFDS_DATA_DIR"] = tempfile.mkdtemp(prefix="keras_softsets_")
     atexit.register(shutil.rmtree, os.environ["TFDS_DATA_DIR"], ignore_errors=True)
 
-import keras
-import numpy as np
-import pipelines
 import pytest
 
-from keras_softsets.scores import _registry
-
-pipelines.stop_autotuning()
-
+# Functions import TensorFlow: the process that only hands out files to pytest's workers does without.
 LONGEST = (
     "test_replicas.py",
     "test_examples.py",
@@ -51,9 +45,20 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _thrift():
+    import thrift
+
+    thrift.spare()
+
+
 @pytest.fixture(autouse=True)
 def _fresh_state():
     """A test's seed, dtype policy and scores of its own are gone after it."""
+    import keras
+
+    from keras_softsets.scores import _registry
+
     keras.utils.set_random_seed(0)
     with mock.patch.dict(_registry._REGISTRY):
         yield
@@ -61,7 +66,9 @@ def _fresh_state():
 
 
 @pytest.fixture
-def rng() -> np.random.Generator:
+def rng():
+    import numpy as np
+
     return np.random.default_rng(0)
 
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-import pipelines
+import thrift
 
 TIMEOUT = 900  # of a script that hangs, not of a slow machine
 
@@ -71,7 +71,7 @@ def _run(command, cwd, environment, files):
     os.chdir(cwd)
     for descriptor, file in zip((1, 2), files):
         os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT), descriptor)
-    pipelines.stop_autotuning()
+    thrift.spare()
     sys.argv[:] = command
     sys.path.insert(0, os.path.dirname(command[0]))
     runpy.run_path(command[0], run_name="__main__")

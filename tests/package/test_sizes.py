@@ -98,10 +98,12 @@ def test_any_batch_meets_one_of_few_sizes(monkeypatch):
     )
     for name, shapes in seen.items():
         function = getattr(kernel, name)
-        note = lambda *args, f=function, s=shapes: (s.add(args[-1].shape[0]), f(*args))[1]
+        # Not compiled, which would take seconds.
+        note = lambda *args, f=function.python_function, s=shapes: (s.add(args[-1].shape[0]), f(*args))[1]
         monkeypatch.setattr(kernel, name, note)
     for n in np.random.default_rng(0).integers(1, 100_000, 40):
         value_and_gradient(SoftF1(threshold=thresholds), tf.ones((n, 1)), tf.fill((n, 1), 0.5), None)
+    assert all(seen.values())
     assert sum(map(len, seen.values())) <= 24
 
 
