@@ -120,6 +120,24 @@ def test_the_page_in_the_docs_is_that_of_the_results(tmp_path):
     assert (docs / "recipes.md").read_text() == text, "run python -m benchmarks.recipes report"
 
 
+def test_images_are_compared_seed_by_seed(tmp_path):
+    """The third trial of BCE, and the fourth of the blend, have no partner."""
+    found = {"bce": {0: (0.5, 0.6, 0.9), 1: (0.6, 0.7, 0.8), 2: (0.1, 0.1, 0.1)}, "f1_bce_1": {0: (0.6, 0.6, 0.9)}}
+    found["f1_bce_1"] |= {1: (0.7, 0.7, 0.77), 3: (0.0, 0.0, 0.0)}
+    for name, trials in found.items():
+        for trial, scores in trials.items():
+            columns = dict(zip(("f1_at_half", "f1_tuned", "auroc"), scores, strict=True))
+            lines = [line(trial, epoch=k, validation_f1=k, **columns) for k in range(1, 9)]
+            write_lines(tmp_path / frog.path("small_cnn", name, trial), lines)
+    row = networks.against_bce(tmp_path, "small_cnn").splitlines()[-1]
+    assert row.startswith("| SoftF1 + BCE | 2 | +0.100 (+0.100 to +0.100) | +0.000 (+0.000 to +0.000) |")
+    assert row.endswith("| -0.015 (-0.030 to +0.000) |")
+    verdict = networks.verdict(tmp_path, "small_cnn")
+    assert verdict[1:] == pytest.approx((0.65, 0.65, 0.835, 0.85))
+    assert "The claim **does not hold** here" in page.text(tmp_path, tmp_path / "recipes.md")
+    assert networks.verdict(tmp_path, "tiny_darknet") is None
+
+
 def test_an_empty_folder_gives_an_empty_page(tmp_path):
     page.write(tmp_path, tmp_path / "recipes.md")
     assert "##" not in (tmp_path / "recipes.md").read_text()

@@ -10,18 +10,60 @@ from benchmarks import frog, markdown
 from benchmarks.paper.records.store import Line, read_lines
 from benchmarks.recipes import images, unet
 from benchmarks.recipes.evaluation import COLUMNS
+from benchmarks.recipes.report.claim import BASELINE, BLEND, Verdict
+
+# The row's column, and the one of BCE that it is compared with.
+_PAIRS = {
+    "F1 at 0.5, minus BCE's": ("f1_at_half", "f1_at_half"),
+    "F1 at 0.5, minus BCE's tuned": ("f1_at_half", "f1_tuned"),
+    "F1 tuned, minus BCE's": ("f1_tuned", "f1_tuned"),
+    "AUROC, minus BCE's": ("auroc", "auroc"),
+}
 
 
 def of_images(folder: Path, network: str) -> str | None:
     """Returns methods by columns for one network: means over the trials whose epochs are complete."""
     rows = []
     for name, method in images.METHODS.items():
-        lines = [best_epoch(read_lines(file)) for file in frog.finished(images.STUDY, network, name, folder)]
-        if lines:
+        if lines := list(best_epochs(folder, network, name).values()):
             cells = [_mean(lines, column) for column in COLUMNS if column != "seconds"]
             rows.append([method.label, str(len(lines)), *cells, _mean(lines, "epoch", 1)])
     header = ["", "trials", *(label for column, label in COLUMNS.items() if column != "seconds"), "best epoch"]
     return markdown.table(header, rows) if rows else None
+
+
+def against_bce(folder: Path, network: str) -> str | None:
+    """Returns methods by differences from BCE: the mean over the trials that both have, the least and the most."""
+    baseline = best_epochs(folder, network, BASELINE)
+    rows = []
+    for name, method in images.METHODS.items():
+        lines = best_epochs(folder, network, name)
+        shared = sorted(lines.keys() & baseline.keys()) if name != BASELINE else []
+        if shared:
+            pairs = [
+                [(lines[trial][own], baseline[trial][other]) for trial in shared] for own, other in _PAIRS.values()
+            ]
+            rows.append([method.label, str(len(shared)), *map(_difference, pairs)])
+    return markdown.table(["", "trials", *_PAIRS], rows) if rows else None
+
+
+def verdict(folder: Path, network: str) -> Verdict | None:
+    """Returns what decides the claim, over the trials that both methods have."""
+    blend, baseline = (best_epochs(folder, network, name) for name in (BLEND, BASELINE))
+    if not (shared := blend.keys() & baseline.keys()):
+        return None
+
+    def mean(lines: dict[int, Line], column: str) -> float:
+        return float(np.mean([float(lines[trial][column]) for trial in shared]))
+
+    f1 = mean(blend, "f1_at_half"), mean(baseline, "f1_tuned")
+    return Verdict(network, *f1, mean(blend, "auroc"), mean(baseline, "auroc"))
+
+
+def best_epochs(folder: Path, network: str, name: str) -> dict[int, Line]:
+    """Returns the best epoch of each trial whose epochs are complete."""
+    files = frog.finished(images.STUDY, network, name, folder)
+    return {int(file.stem.rsplit("-trial")[-1]): best_epoch(read_lines(file)) for file in files}
 
 
 def best_epoch(lines: list[Line]) -> Line:
@@ -50,6 +92,11 @@ def of_unet(folder: Path) -> str | None:
 def _stuck(lines: list[Line]) -> str:
     count = sum(int(float(line["stuck"])) for line in lines)
     return f"{count} of {len(lines)} ({_mean(lines, 'jaccard')})" if lines else ""
+
+
+def _difference(pairs: list[tuple[str, str]]) -> str:
+    found = [float(own) - float(other) for own, other in pairs]
+    return f"{np.mean(found):+.3f} ({min(found):+.3f} to {max(found):+.3f})"
 
 
 def _mean(lines: list[Line], column: str, digits: int = 3) -> str:

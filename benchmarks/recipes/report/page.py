@@ -104,6 +104,19 @@ def _images(folder: Path) -> Iterator[str]:
         if table:
             yield f"## CIFAR-10-Frog, {network}: {images.STUDY.epochs} epochs for every method"
             yield table
+            yield from _images_against_bce(folder, network)
+
+
+def _images_against_bce(folder: Path, network: str) -> Iterator[str]:
+    if pairs := networks.against_bce(folder, network):
+        yield "Seed by seed: the mean difference from BCE, the least and the most."
+        yield pairs
+    if found := networks.verdict(folder, network):
+        yield (
+            f"The claim {'holds' if found.holds else '**does not hold**'} here: SoftF1 + BCE has {found.blend_f1:.3f} "
+            f"at 0.5, BCE {found.tuned_f1:.3f} at its tuned threshold; AUROC {found.blend_auroc:.3f} and "
+            f"{found.auroc:.3f}."
+        )
 
 
 def _memory(folder: Path) -> Iterator[str]:
