@@ -42,6 +42,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "classes wine_quality_as_in_demo": lambda: _classes("wine_quality_as_in_demo"),
     "classes letter": lambda: _classes("letter"),
     "recipes 1024": lambda: _recipes(1024),
+    "recipes images": lambda: networks.in_short(RESULTS / "recipes"),
     "stuck masks": lambda: networks.of_unet(RESULTS / "recipes") or "",
 }
 

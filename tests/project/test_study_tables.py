@@ -6,6 +6,9 @@ import pytest
 from benchmarks import docs_tables
 from benchmarks.classes import records
 from benchmarks.operating import report
+from benchmarks.paper.records.store import read_lines, write_lines
+from benchmarks.recipes import images
+from benchmarks.recipes.report import networks
 
 
 @pytest.mark.parametrize("page", docs_tables.pages(), ids=lambda page: page.name)
@@ -68,3 +71,27 @@ def test_kappa_on_the_splits_that_the_demo_has_not_seen():
     rival, blend = (np.mean([values[(*row, seed)] for seed in range(5, 10)]) for row in rows)
     said = f"a kappa of {rival:.3f} and the blend with kappa {blend:.3f}"
     assert said in (docs_tables.ROOT / "docs/classes.md").read_text().replace("\n", " ")
+
+
+def test_the_pictures_in_short_are_those_with_all_seeds_on_both_networks(tmp_path):
+    for name, network, trials in (("bce", "small_cnn", 3), ("bce", "tiny_darknet", 3), ("f1", "small_cnn", 3)):
+        for trial in range(trials):
+            lines = [
+                dict.fromkeys(("f1_at_half", "f1_tuned", "auroc", "calibration_error"), trial / 10)
+                | {"validation_f1": epoch}
+                for epoch in range(images.STUDY.epochs)
+            ]
+            write_lines(tmp_path / f"cifar10_frog-{network}" / f"{name}-trial{trial}.csv", lines)
+    header, _, *rows = networks.in_short(tmp_path).splitlines()
+    assert header.startswith("|  | small CNN: F1 at 0.5 | small CNN: tuned | ")
+    assert rows == ["| BCE |" + " 0.100 |" * 8]
+
+
+def test_soft_f1_alone_runs_away_on_the_small_cnn():
+    """As choosing.md and troubleshooting.md say: logits in the hundreds, and nothing found in the end."""
+    files = sorted((docs_tables.RESULTS / "recipes" / "cifar10_frog-small_cnn").glob("f1-trial*.csv"))
+    trials = [read_lines(file) for file in files]
+    assert len(trials) == 3
+    for lines in trials:
+        assert min(float(line["threshold"]) for line in lines[:-2]) < np.exp(-100)
+        assert float(lines[-1]["f1_at_half"]) == 0

@@ -12,6 +12,8 @@ from benchmarks.recipes import images, unet
 from benchmarks.recipes.evaluation import COLUMNS
 from benchmarks.recipes.report.claim import BASELINE, BLEND, Verdict
 
+LABELS = {"small_cnn": "small CNN", "tiny_darknet": "Tiny Darknet"}
+_IN_SHORT = {"f1_at_half": "F1 at 0.5", "f1_tuned": "tuned", "auroc": "AUROC", "calibration_error": "calibration error"}
 # The row's column, and the one of BCE that it is compared with.
 _PAIRS = {
     "F1 at 0.5, minus BCE's": ("f1_at_half", "f1_at_half"),
@@ -30,6 +32,17 @@ def of_images(folder: Path, network: str) -> str | None:
             rows.append([method.label, str(len(lines)), *cells, _mean(lines, "epoch", 1)])
     header = ["", "trials", *(label for column, label in COLUMNS.items() if column != "seconds"), "best epoch"]
     return markdown.table(header, rows) if rows else None
+
+
+def in_short(folder: Path) -> str:
+    """Returns both networks side by side, for the methods that have all seeds on both."""
+    header, rows = [""], {name: [method.label] for name, method in images.METHODS.items()}
+    for network, label in LABELS.items():
+        header += [f"{label}: {column}" for column in _IN_SHORT.values()]
+        for name, row in rows.items():
+            lines = list(best_epochs(folder, network, name).values())
+            row += [_mean(lines, column) for column in _IN_SHORT] if len(lines) == images.TRIALS else []
+    return markdown.table(header, [row for row in rows.values() if len(row) == len(header)])
 
 
 def against_bce(folder: Path, network: str) -> str | None:

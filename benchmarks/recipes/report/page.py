@@ -102,7 +102,7 @@ def _images(folder: Path) -> Iterator[str]:
     for network in images.VARIANTS:
         table = networks.of_images(folder, network)
         if table:
-            yield f"## CIFAR-10-Frog, {network}: {images.STUDY.epochs} epochs for every method"
+            yield f"## CIFAR-10-Frog, {networks.LABELS[network]}: {images.STUDY.epochs} epochs for every method"
             yield table
             yield from _images_against_bce(folder, network)
 
