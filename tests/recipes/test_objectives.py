@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 import keras_softsets as kss
-from benchmarks.recipes import methods, objectives
+from benchmarks.recipes import images, methods, objectives
 from benchmarks.recipes.memory import Remembered
 from keras_softsets.losses import PAPER_THRESHOLDS
 
@@ -40,6 +40,13 @@ def in_keras(name):
         "f1_bce_scheduled": blend(f1, 1.0),
         "auroc_bce_1": blend(auroc, 1.0),
     }[name]
+
+
+@pytest.mark.parametrize("name", [n for n, method in images.METHODS.items() if method.balance == "none"])
+def test_images_with_labels_of_one_axis_have_these_losses(name):
+    labels, logits = np.float32([1, 0, 0, 1, 0]), np.float32([[2], [-1], [0.5], [-3], [0.1]])
+    found = images.METHODS[name].loss()(labels, logits)
+    np.testing.assert_allclose(found, in_keras(name)(labels[:, None], logits), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", [n for n, method in methods.TABULAR.items() if method.balance == "none"])
