@@ -95,3 +95,13 @@ def test_soft_f1_alone_runs_away_on_the_small_cnn():
     for lines in trials:
         assert min(float(line["threshold"]) for line in lines[:-2]) < np.exp(-100)
         assert float(lines[-1]["f1_at_half"]) == 0
+
+
+@pytest.mark.parametrize("network", images.VARIANTS)
+@pytest.mark.parametrize("name", ["f1_bce_3", "f1_bce_scheduled"])
+def test_more_cross_entropy_is_better_than_as_much_on_pictures(network, name):
+    """As choosing.md says of one seed."""
+    more, as_much = (
+        networks.best_epochs(docs_tables.RESULTS / "recipes", network, each) for each in (name, "f1_bce_1")
+    )
+    assert float(more[0]["f1_at_half"]) > float(as_much[0]["f1_at_half"])

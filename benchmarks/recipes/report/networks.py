@@ -109,7 +109,8 @@ def _stuck(lines: list[Line]) -> str:
 
 def _difference(pairs: list[tuple[str, str]]) -> str:
     found = [float(own) - float(other) for own, other in pairs]
-    return f"{np.mean(found):+.3f} ({min(found):+.3f} to {max(found):+.3f})"
+    extent = f" ({min(found):+.3f} to {max(found):+.3f})" if len(found) > 1 else ""
+    return f"{np.mean(found):+.3f}{extent}"
 
 
 def _mean(lines: list[Line], column: str, digits: int = 3) -> str:
