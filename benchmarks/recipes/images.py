@@ -33,7 +33,7 @@ def _blend(bce: float, score: Callable[[], keras.losses.Loss]) -> Callable[[], k
 
 
 class _DiceOfLogits(keras.losses.Loss):
-    """`keras.losses.Dice`, which has no `from_logits`, and multiplies labels of another shape by every prediction."""
+    """`keras.losses.Dice`, which has no `from_logits`. Its function needs labels in the shape of the predictions."""
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         return keras.losses.dice(keras.ops.reshape(y_true, keras.ops.shape(y_pred)), keras.ops.sigmoid(y_pred))

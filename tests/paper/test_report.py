@@ -124,9 +124,10 @@ def test_a_verdict_needs_two_standard_errors(gains, verdict, tmp_path):
     assert found == verdict
 
 
-def test_what_the_page_says_of_the_blend_on_frogs_is_in_the_study():
+@pytest.mark.parametrize("network", networks.LABELS)
+def test_what_the_page_says_of_the_blend_on_frogs_is_in_the_study(network):
     text = " ".join(page.TEXT.read_text().split("Blended with BCE, soft")[1].split("*Initial weights*")[0].split())
-    rows = [line.strip("| ").split(" | ") for line in networks.of_images(FOLDER, "tiny_darknet").splitlines()]
+    rows = [line.strip("| ").split(" | ") for line in networks.of_images(FOLDER, network).splitlines()]
     found = {name: dict(zip(rows[0], cells, strict=True)) for name, *cells in rows[2:]}
     for column in ("F1, tuned", "AUROC", "F1 at 0.5"):
         pair = " against ".join(found[name][column] for name in ("SoftF1 + BCE", "BCE"))
