@@ -74,8 +74,9 @@ def test_kappa_on_the_splits_that_the_demo_has_not_seen():
 
 
 def test_the_pictures_in_short_are_those_with_all_seeds_on_both_networks(tmp_path):
-    for name, network, trials in (("bce", "small_cnn", 3), ("bce", "tiny_darknet", 3), ("f1", "small_cnn", 3)):
-        for trial in range(trials):
+    trials = {("bce", "small_cnn"): 3, ("bce", "tiny_darknet"): 3, ("f1", "small_cnn"): 3, ("f1", "tiny_darknet"): 2}
+    for (name, network), count in trials.items():
+        for trial in range(count):
             lines = [
                 dict.fromkeys(("f1_at_half", "f1_tuned", "auroc", "calibration_error"), trial / 10)
                 | {"validation_f1": epoch}
