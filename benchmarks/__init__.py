@@ -1,1 +1,1 @@
-"""Benchmarks of speed (`speed`) and quality (`paper`, `recipes`, `classes`, `operating`), and their `results`."""
+"""Benchmarks of speed, and their results."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 import keras_softsets as kss
-from benchmarks.paper.methods import data
+from studies.engine import data
 
 FEATURES, SAMPLES = 4, 150
 

@@ -12,7 +12,7 @@ from benchmarks.speed.pages import spread
 from benchmarks.speed.peers import AP_PERF, TORCH_BTG
 from benchmarks.speed.results import FOLDER, Results, read
 from benchmarks.speed.shapes import report
-from benchmarks.speed.shapes.run import PARTS
+from benchmarks.speed.shapes.run import DOCUMENTED
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 TEXT = Path(__file__).with_name("docs_text.md")
@@ -45,7 +45,7 @@ def lacking(folder: Path = FOLDER) -> list[str]:
     peers = results["speed"].get(plan.PEERS.title, {})
     names = [peer.name for peer in (TORCH_BTG, AP_PERF) if peer.name not in peers]
     known = read("shape_speed", folder) if (folder / "shape_speed.json").exists() else {}
-    parts = [part for part in PARTS if part not in known]
+    parts = [part for part in DOCUMENTED if part not in known]
     return names + ["memory"] * (None in results["memory"].get(_PLAIN, {None: None}).values()) + parts
 
 

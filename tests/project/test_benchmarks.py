@@ -1,5 +1,6 @@
 """The speed benchmarks run, count rightly and write what they measured; how long anything takes is not tested."""
 
+import csv
 import json
 import os
 import pickle
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import tuner_rules
 from benchmarks.speed import (
     device,
     docs_page,
@@ -168,6 +170,8 @@ def test_the_pages_are_what_the_results_say():
     found = {"loss_speed": pages.loss_page, "fit_speed": pages.fit_page, "shape_speed": report.page}
     for name, page in found.items():
         assert (results.FOLDER / f"{name}.md").read_text() == page(results.read(name))
+    with (results.FOLDER / "tuner_rules.csv").open() as file:
+        assert (results.FOLDER / "tuner_rules.md").read_text() == tuner_rules.table(list(csv.reader(file))[1:])
     assert not docs_page.lacking()
     assert docs_page.PAGE.read_text() == docs_page.render()
 
@@ -186,7 +190,7 @@ def test_goals_of_other_shapes_are_judged():
     case = {"wall": {"ratio": [0.8, 2.0, 3.1], "ms": [1, 2, 3]}}
     page = report.goals({"steps": {goal.group.title: dict.fromkeys(goal.limits, case)}})
     assert "| n=1024, 1000 classes, compiled | linear, 1 threshold | 2.00 [0.80, 3.10] | 2 | 1 | **no** |" in page
-    assert "| n=1024, 1000 classes, compiled | linear, 9 thresholds | 2.00 [0.80, 3.10] | 2 | 3 | yes |" in page
+    assert "| n=1024, 1000 classes, compiled | linear, 9 thresholds | 2.00 [0.80, 3.10] | 2 | 2.5 | yes |" in page
 
 
 def test_batches_of_images_and_of_rivals():

@@ -1,15 +1,20 @@
-"""Five scores of the same cells in `fit`: as five metrics, and as one `metrics.Scores`."""
+"""Five scores of the same cells in `fit`, as five metrics and as one `metrics.Scores`; and the tuner."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import keras
 import numpy as np
 
+from benchmarks.speed import measurements
+from benchmarks.speed.batch import Batch
 from benchmarks.speed.timing import Rounds, Run, interleaved, summary
-from keras_softsets import metrics
+from keras_softsets import metrics, tune_threshold
 
+LIMITS = {"five metrics": 1.2, "metrics.Scores of five": 1.15}
+TUNER_LIMITS = {"seconds": 3.0, "GB": 1.0}
 NONE, FIVE, SHARED = "no metric", "five metrics", "metrics.Scores of five"
 _SCORES = ("f1", "precision", "recall", "accuracy", "specificity")
 _MAKE: dict[str, Any] = {
@@ -26,6 +31,27 @@ def run(samples: int, rounds: Rounds) -> dict[str, Any]:
     y = (random.random((samples, 1)) < 0.2).astype("float32")
     times = interleaved({name: _epoch(name, x, y) for name in _MAKE}, rounds)
     return {name: summary(found, times[NONE]) for name, found in times.items()}
+
+
+def tuner(samples: int) -> dict[str, Any]:
+    """Returns the seconds and the gigabytes that `tune_threshold` takes, in a process of its own."""
+    return measurements.in_own_process(_tuned, samples)
+
+
+def _tuned(samples: int) -> dict[str, Any]:
+    y, p = (x[:, 0] for x in Batch(samples).arrays())
+    tune_threshold(y[:1000], p[:1000])
+    seconds: list[float] = []
+
+    def run() -> float:
+        start = time.perf_counter()
+        score = tune_threshold(y, p).score
+        seconds.append(time.perf_counter() - start)
+        return float(score)
+
+    needed = measurements.peak_memory(run, repetitions=1)
+    found = {"samples": samples, "seconds": round(min(seconds), 2)}
+    return found if needed is None else {**found, "GB": round(needed / 2**30, 2)}
 
 
 def _epoch(name: str, x: np.ndarray, y: np.ndarray) -> Run:

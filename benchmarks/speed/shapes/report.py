@@ -21,6 +21,8 @@ def page(results: Results) -> str:
         parts += ["## New batch sizes", new_sizes(results["sizes"])]
     if "metrics" in results:
         parts += ["## Five scores of the same cells in `fit`", shared(results["metrics"])]
+    if "tuner" in results:
+        parts += ["## `tune_threshold`", tuner(results["tuner"])]
     for number, found in results.get("growth", {}).items():
         parts += [f"## Growth with {number}", growth(number, found)]
     return "\n\n".join(parts) + "\n"
@@ -57,20 +59,36 @@ def _row(work: str, name: str, case: dict[str, Any], limit: float | None) -> lis
 
 def new_sizes(found: dict[str, Any]) -> str:
     """Returns the table of new batch sizes."""
-    header = ["loss", "ms, median [quartiles]", "all sizes, s", "programs", "MB"]
+    header = ["loss", "ms, median [quartiles]", "mean", "all sizes, s", "programs", "MB"]
     rows = [
-        [name, "{1:.2f} [{0:.2f}, {2:.2f}]".format(*case["ms"]), str(case["total_s"])]
+        [name, "{1:.2f} [{0:.2f}, {2:.2f}]".format(*case["ms"]), str(case.get("mean_ms", "")), str(case["total_s"])]
         + [str(case.get(field, "")) for field in ("programs", "MB")]
         for name, case in found.items()
     ]
-    limits = ["goal", f"{sizes.LIMITS['ms']:g}", "", str(sizes.LIMITS["programs"]), str(sizes.LIMITS["MB"])]
+    ms, mean, programs, megabytes = (f"{limit:g}" for limit in sizes.LIMITS.values())
+    limits = ["goal", ms, mean, "", programs, megabytes]
     return markdown.table(header, [*rows, limits])
 
 
 def shared(found: dict[str, Any]) -> str:
     """Returns the table of metrics."""
-    rows = [[name, f"{case['wall']['ms'][1]:.0f}", spread(case)] for name, case in found.items()]
-    return markdown.table(["metrics", "ms an epoch", f"ratio to {metrics.NONE}"], rows)
+    rows = [
+        [
+            name,
+            f"{case['wall']['ms'][1]:.0f}",
+            spread(case),
+            str(metrics.LIMITS.get(name, "")),
+        ]
+        for name, case in found.items()
+    ]
+    return markdown.table(["metrics", "ms an epoch", f"ratio to {metrics.NONE}", "goal"], rows)
+
+
+def tuner(found: dict[str, Any]) -> str:
+    """Returns what the tuner takes, and may take."""
+    goal = ["goal", *(f"{limit:g}" for limit in metrics.TUNER_LIMITS.values())]
+    row = [f"{found['samples']:,}", *(str(found.get(name, "")) for name in metrics.TUNER_LIMITS)]
+    return markdown.table(["samples", *metrics.TUNER_LIMITS], [row, goal])
 
 
 def growth(number: str, found: dict[str, Any]) -> str:

@@ -11,7 +11,8 @@ from benchmarks.speed.results import Results, made_on
 from benchmarks.speed.shapes import first_epoch, growth, metrics, plan, sizes
 from benchmarks.speed.timing import Rounds, summary
 
-PARTS = ("steps", "sizes", "first epoch", "metrics", "growth")
+DOCUMENTED = ("steps", "sizes", "first epoch", "metrics", "growth")
+PARTS = (*DOCUMENTED, "tuner")
 SHORT = ("steps", "sizes", "metrics")  # the other parts start many processes, or need several devices
 
 
@@ -29,10 +30,11 @@ def run(seconds: float, quick: bool, parts: Sequence[str], before: Results, save
     rounds = Rounds(0.2, 3, 3) if quick else Rounds(seconds)
     measure: dict[str, Callable[[], Results]] = {
         "steps": lambda: steps(plan.QUICK if quick else plan.GOALS, rounds),
-        "sizes": lambda: sizes.run(5 if quick else 200),
+        "sizes": lambda: sizes.run(5 if quick else 60),
         "first epoch": lambda: first_epoch.run(2 if quick else max(2, min(5, round(seconds / 4)))),
         "metrics": lambda: metrics.run(1000 if quick else 50_000, rounds),
         "growth": lambda: growth.run(rounds, quick),
+        "tuner": lambda: metrics.tuner(10_000 if quick else 10_000_000),
     }
     for part in tqdm(parts, "parts"):
         results[part] = measure[part]()

@@ -1,1 +1,0 @@
-"""All trials of a network at once: stacked weights, one compiled program."""

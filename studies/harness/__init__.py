@@ -1,0 +1,1 @@
+"""What all studies share: a plan, a store that survives being killed, a runner, and a report generator."""

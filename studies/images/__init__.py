@@ -1,0 +1,1 @@
+"""Networks on CIFAR-10, trained by `fit` and tested after every epoch."""
