@@ -15,6 +15,6 @@ This module is cheap to import: TensorFlow Datasets, Pillow and tqdm are importe
 """
 
 from keras_softsets.datasets._catalog import describe as describe
-from keras_softsets.datasets._description import Description as Description
+from keras_softsets.datasets._data_set import Description as Description
 from keras_softsets.datasets._load import Splits as Splits
 from keras_softsets.datasets._load import load as load

@@ -5,8 +5,7 @@ Every `DataSet` that is imported here is in the catalog.
 
 from typing import Any
 
-from keras_softsets.datasets._data_set import DataSet
-from keras_softsets.datasets._description import Description
+from keras_softsets.datasets._data_set import DataSet, Description
 from keras_softsets.datasets.sets.adult import ADULT as ADULT
 from keras_softsets.datasets.sets.cifar10 import CIFAR10_FROG as CIFAR10_FROG
 from keras_softsets.datasets.sets.cifar10 import CIFAR10_TRANSPORTATION as CIFAR10_TRANSPORTATION

@@ -1,13 +1,36 @@
-"""Raw files on disk: what is known about the official ones, and where to find them."""
+"""Raw files: what is known about the official ones, where they are, and how to read no more than these hold.
 
+A few kilobytes of a hostile or damaged archive can decompress to gigabytes. Every byte is therefore counted as it
+leaves the decompressor, and reading ends where the published file would. Nothing is ever unpacked to disk, so no path
+in an archive is dangerous. `tarfile` and `numpy.load` trust the sizes that an archive states: a file name of a
+gigabyte, or an array of a trillion zeros, would be in memory before it could be checked, so both formats are read piece
+by piece.
+"""
+
+import contextlib
+import gzip
+import io
+import lzma
 import os
-from collections.abc import Sequence
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
 
 RAW_DIR_VARIABLE = "KERAS_SOFTSETS_RAW_DIR"
 SHIPPED = Path(__file__).parent / "files"  # what comes with the package, compressed, each with licence and citation
 COMPRESSED = (".gz", ".xz")
+_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
+_DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)
+_BLOCK = tarfile.BLOCKSIZE
+_CHUNK = 2**20
+_NPY_HEADER = 2**10  # bytes; the header of a vector takes 128
+_NPY_HEADER_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+_WIDEST_NUMBER = 8  # bytes
 
 
 class LocalFile(NamedTuple):
@@ -92,3 +115,113 @@ def require_raw(directory: Path, folder: str, file: RawFile) -> LocalFile:
             f"{otherwise}; nothing was found."
         )
     return file.at(path)
+
+
+class BoundedStream:
+    """The decompressed content of a raw file, which ends in a `ValueError` once it exceeds the file's limit."""
+
+    def __init__(self, stream: BinaryIO, file: LocalFile) -> None:
+        self._stream, self._file, self._received = stream, file, 0
+
+    def read(self, size: int) -> bytes:
+        """Returns the next `size` bytes, fewer at the end."""
+        return self._count(self._stream.read(min(size, self._file.limit - self._received + 1)))
+
+    def readline(self, size: int) -> bytes:
+        """Returns the next line, or `size` bytes of it."""
+        return self._count(self._stream.readline(size))
+
+    def _count(self, content: bytes) -> bytes:
+        self._received += len(content)
+        if self._received > self._file.limit:
+            raise ValueError(
+                f"{self._file.path} must hold at most {self._file.limit:,} bytes once decompressed, received more; "
+                f"get the published file from {self._file.origin}."
+            )
+        return content
+
+
+@contextlib.contextmanager
+def open_bounded(file: LocalFile) -> Iterator[BoundedStream]:
+    """Opens a plain, .gz or .xz file for reading; any problem with it becomes a `ValueError` that names the file."""
+    try:
+        with _OPENERS.get(file.path.suffix, open)(file.path, "rb") as stream:
+            yield BoundedStream(stream, file)
+    except _DAMAGE as error:
+        raise ValueError(
+            f"{file.path} cannot be read because it is damaged or truncated: {error}; "
+            f"get the published file from {file.origin}."
+        ) from error
+
+
+def read_content(file: LocalFile) -> bytes:
+    """Returns the whole content of a file."""
+    with open_bounded(file) as stream:
+        return stream.read(file.limit + 1)
+
+
+def read_tar(file: LocalFile, sizes: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
+    """Yields, once each, the name and content of the plain members listed in `sizes`, which must have these sizes.
+
+    Everything else is skipped, including links and extensions of the format (long names, pax headers).
+    """
+    wanted = dict(sizes)
+    with open_bounded(file) as stream:
+        while any(header := stream.read(_BLOCK)):
+            member = _parse_header(file, header)
+            if member.isfile() and wanted.get(member.name) == member.size:
+                del wanted[member.name]
+                content = stream.read(member.size)
+                if len(content) < member.size:
+                    raise EOFError(f"the archive ends inside {member.name}")
+                yield member.name, content
+                _skip(stream, -member.size % _BLOCK)
+            else:
+                _skip(stream, member.size + -member.size % _BLOCK)
+
+
+def _parse_header(file: LocalFile, header: bytes) -> tarfile.TarInfo:
+    try:
+        member = tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
+    except tarfile.HeaderError as error:
+        raise OSError(f"not a tar archive, {error}") from error
+    if member.size < 0:
+        raise OSError(f"the size of {member.name} is {member.size}")
+    return member
+
+
+def _skip(stream: BoundedStream, size: int) -> None:
+    while size > 0 and (content := stream.read(min(size, _CHUNK))):
+        size -= len(content)
+
+
+def read_npz(file: LocalFile, lengths: Mapping[str, int]) -> dict[str, np.ndarray]:
+    """Returns the vectors named in `lengths`, which must have these lengths, as uint8.
+
+    Raises:
+        ValueError: If there is anything else under these names.
+    """
+    content = read_content(file)
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return {name: _read_vector(archive, f"{name}.npy", length) for name, length in lengths.items()}
+    except (ValueError, KeyError, OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        arrays = " and ".join(f"{name} ({length:,} numbers)" for name, length in lengths.items())
+        raise ValueError(
+            f"{file.path} must hold the arrays {arrays}, received: {error}; get the published file from {file.origin}."
+        ) from error
+
+
+def _read_vector(archive: zipfile.ZipFile, name: str, length: int) -> np.ndarray:
+    # zipfile bounds the output of deflate only; nothing else writes .npz files.
+    if archive.getinfo(name).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"{name} is neither stored nor deflated")
+    with archive.open(name) as member:
+        stream = io.BytesIO(member.read(_NPY_HEADER + _WIDEST_NUMBER * length))
+    read_header = _NPY_HEADER_READERS.get(np.lib.format.read_magic(stream))
+    if read_header is None:
+        raise ValueError(f"{name} has an unknown format version")
+    shape, _, dtype = read_header(stream)
+    if shape != (length,) or dtype.kind not in "iuf" or dtype.itemsize > _WIDEST_NUMBER:
+        raise ValueError(f"{name} has the shape {shape} and the type {dtype}")
+    return np.frombuffer(stream.read(), dtype, length).astype("uint8")

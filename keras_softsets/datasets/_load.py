@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from keras_softsets._checks import check_flag
 from keras_softsets.datasets._catalog import lookup
-from keras_softsets.datasets._description import Description, check_counts
-from keras_softsets.datasets._records import read_records
+from keras_softsets.datasets._data_set import DataSet, Description, check_counts
+from keras_softsets.datasets._files import RAW_DIR_VARIABLE
 from keras_softsets.datasets._splits import fit_scaling, pipeline, stratified_indices
 
 _VALIDATION, _TEST = 0.16, 0.20
@@ -34,6 +35,7 @@ def load(
     as_numpy: bool = True,
     *,
     batch_size: int | None = None,
+    distinct: bool = False,
 ) -> Splits:
     """Loads a data set, ready to train on.
 
@@ -48,7 +50,8 @@ def load(
 
     The first call downloads the official files or reads them from `raw_dir`, checks them against their published
     digests and prepares them with TensorFlow Datasets, which takes from seconds to about a minute. Later calls read
-    the prepared data. An interrupted preparation leaves nothing behind that a later call would read.
+    the prepared data. An interrupted preparation leaves nothing behind that a later call would read. Without a network,
+    a `ConnectionError` names the official files within seconds.
 
     Args:
         name: One of the names that `describe` lists.
@@ -60,6 +63,8 @@ def load(
         data_dir: Folder for the prepared data. Defaults to that of TensorFlow Datasets, `~/tensorflow_datasets`.
         as_numpy: Whether to return arrays instead of `tf.data` pipelines. Defaults to `True`.
         batch_size: Samples in a batch of a pipeline. Defaults to the paper's: `1024` for tables, `128` for images.
+        distinct: Whether to keep one sample of those with equal features, in the test part if one of them is there,
+            otherwise in the validation part. Defaults to `False`.
 
     Returns:
         A named tuple with the fields `train`, `validation` and `test`. As arrays, each is `(x, y)`: `x` is float32 of
@@ -75,10 +80,11 @@ def load(
         160
     """
     facts = lookup(name).facts
-    _check_arguments(seed, as_numpy, batch_size)
+    _check_arguments(seed, as_numpy, batch_size, distinct)
     builder = _prepare(name, raw_dir, data_dir)
     parts = _read(builder, seed)
     _check_prepared(facts, parts, builder.data_dir)
+    parts = _without_copies(parts) if distinct else parts
     scaling = fit_scaling(parts.train[0])
     if as_numpy:
         return Splits(*((scaling.apply(x), y) for x, y in parts))
@@ -90,7 +96,8 @@ def load(
     )
 
 
-def _check_arguments(seed: int, as_numpy: bool, batch_size: int | None) -> None:
+def _check_arguments(seed: int, as_numpy: bool, batch_size: int | None, distinct: bool) -> None:
+    check_flag("distinct", distinct)
     if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= seed < 2**32:
         raise ValueError(f"`seed` must be an integer from 0 to 2**32 - 1. Received: seed={seed!r}")
     if batch_size is None:
@@ -104,6 +111,7 @@ def _check_arguments(seed: int, as_numpy: bool, batch_size: int | None) -> None:
 def _prepare(name: str, raw_dir: str | os.PathLike[str] | None, data_dir: str | os.PathLike[str] | None) -> Any:
     """Returns the builder of a prepared data set."""
     try:
+        from keras_softsets.datasets._tfds import FAILED_DOWNLOAD, short_of_patience
         from keras_softsets.datasets.builders import BUILDERS
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
@@ -112,14 +120,27 @@ def _prepare(name: str, raw_dir: str | os.PathLike[str] | None, data_dir: str | 
 
     builder = BUILDERS[name](data_dir=data_dir, raw_dir=raw_dir)
     try:
-        with contextlib.redirect_stdout(sys.stderr):  # TFDS prints its messages; they belong beside its progress bars.
+        # TFDS prints its messages; they belong beside its progress bars.
+        with contextlib.redirect_stdout(sys.stderr), short_of_patience():
             builder.download_and_prepare()
+    except FAILED_DOWNLOAD as error:
+        raise ConnectionError(_not_downloaded(builder.data_set, error)) from None
     except OSError:
         # Another process may have finished the same preparation in the meantime; its content passed the same checks.
         if not builder.data_path.exists():
             raise
         builder = BUILDERS[name](data_dir=data_dir, raw_dir=raw_dir)
     return builder
+
+
+def _not_downloaded(data_set: DataSet[Any], error: Exception) -> str:
+    files = " and ".join(f"{' or '.join(file.names)} from {file.url}" for file in data_set.source.files)
+    # What an answering server says is short; what `requests` says without one is its whole history.
+    reason = f"no connection, {type(error).__name__}" if isinstance(error, OSError) else str(error).rstrip(".")
+    return (
+        f"The official files of {data_set.facts.name} could not be downloaded ({reason}): get {files}, and pass the "
+        f"folder as `raw_dir` or name it in {RAW_DIR_VARIABLE}."
+    )
 
 
 def _read(builder: Any, seed: int) -> Splits:
@@ -137,17 +158,30 @@ def _read(builder: Any, seed: int) -> Splits:
 
 
 def _split_table(builder: Any, seed: int) -> Splits:
-    tables = [read_records(builder, split) for split in builder.info.splits]
+    tables = [builder.read(split) for split in builder.info.splits]
     x, y = (np.concatenate([table[key] for table in tables]) for key in ("features", "label"))
     return Splits(*((x[part], y[part]) for part in stratified_indices(y, (_VALIDATION, _TEST), seed)))
 
 
 def _split_images(builder: Any, seed: int) -> Splits:
-    train, test = (read_records(builder, split) for split in ("train", "test"))
+    train, test = (builder.read(split) for split in ("train", "test"))
     x, y = train["image"], train["label"]
     strata = train[f"{builder.data_set.source.original}_label"]
     kept, validation = stratified_indices(strata, (_VALIDATION_OF_CIFAR10,), seed)
     return Splits((x[kept], y[kept]), (x[validation], y[validation]), (test["image"], test["label"]))
+
+
+def _without_copies(parts: Splits) -> Splits:
+    """Returns the parts without samples whose features occur before, where the test part comes first."""
+    seen: set[bytes] = set()
+    kept = []
+    for x, y in reversed(parts):
+        new = []
+        for row in map(np.ndarray.tobytes, x):
+            new.append(row not in seen)
+            seen.add(row)
+        kept.append((x[new], y[new]))
+    return Splits(*reversed(kept))
 
 
 def _check_prepared(expected: Description, parts: Splits, data_dir: str) -> None:

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keras_softsets.datasets._tables import Array
+from keras_softsets.datasets._data_set import Array
 
 _ROWS_AT_ONCE = 4_096
 

@@ -1,57 +1,98 @@
-"""What all tabular data sets share: the parsed table, its source, and the check of its content."""
+"""From the lines of a text file to a table, with errors that name file, line and column; the fingerprint of tables."""
 
 import hashlib
+import math
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 
-from keras_softsets.datasets._description import Description, check_counts
-from keras_softsets.datasets._files import LocalFile, RawFile
+from keras_softsets.datasets._data_set import Array, Description, Table, TableSource, check_counts
+from keras_softsets.datasets._files import LocalFile, open_bounded
 
-Array = np.ndarray[Any, Any]
+# The longest official line has 600 characters. Without a limit, a file of one endless line would be held in memory.
+_LONGEST_LINE = 2**16
+
+
+def read_lines(file: LocalFile) -> Iterator[tuple[int, str]]:
+    """Yields the lines of a text file with their numbers, and checks the digest after the last one.
+
+    The digest is checked last, so that the parser reports a damaged line first, with its number.
+    """
+    digest = hashlib.sha256()
+    with open_bounded(file) as stream:
+        number = 0
+        while line := stream.readline(_LONGEST_LINE):
+            number += 1
+            digest.update(line)
+            yield number, _decode(file.path, number, line)
+    if file.sha256 is not None and digest.hexdigest() != file.sha256:
+        raise ValueError(
+            f"{file.path} must have the sha256 {file.sha256}, received {digest.hexdigest()}; "
+            f"get the published file from {file.origin}."
+        )
+
+
+def _decode(path: Path, number: int, line: bytes) -> str:
+    if len(line) == _LONGEST_LINE:
+        malformed(path, number, f"must be shorter than {_LONGEST_LINE:,} bytes, received a longer line")
+    try:
+        return line.decode().strip()
+    except UnicodeDecodeError as error:
+        malformed(path, number, f"must be UTF-8 text, received {error.object[error.start : error.end]!r}")
+
+
+def malformed(path: Path, number: int, problem: str) -> NoReturn:
+    """Raises the error for a malformed line."""
+    raise ValueError(f"{path}, line {number}: {problem}.")
+
+
+def split_fields(path: Path, number: int, line: str, columns: int, separator: str | None = ",") -> list[str]:
+    """Returns the fields of a line without surrounding blanks.
+
+    Raises:
+        ValueError: If their number is not `columns`.
+    """
+    fields = [field.strip() for field in line.split(separator)]
+    if len(fields) != columns:
+        malformed(path, number, f"must have {columns} columns, received {len(fields)}")
+    return fields
+
+
+def parse_numbers(path: Path, number: int, names: Sequence[str], fields: Sequence[str]) -> list[float]:
+    """Returns the fields as finite numbers.
+
+    Raises:
+        ValueError: If one of them is not; the message names the line and the column.
+    """
+    try:
+        values = list(map(float, fields))
+    except ValueError:
+        values = [math.nan]
+    if not math.isfinite(sum(values)):
+        for name, field in zip(names, fields, strict=True):
+            if not _is_finite(field):
+                malformed(path, number, f"column {name} must be a finite number, received {field!r}")
+    return values
+
+
+def _is_finite(field: str) -> bool:
+    try:
+        return math.isfinite(float(field))
+    except ValueError:
+        return False
+
+
+def progress(items: Iterable[Any], path: Path, total: int | None = None, unit: str = " lines") -> Iterable[Any]:
+    """Shows a progress bar over `items` if there is a terminal to show it on."""
+    from tqdm.auto import tqdm
+
+    return tqdm(items, desc=f"Reading {path.name}", total=total, unit=unit, leave=False, disable=None)
+
+
 Rows = Iterable[tuple[Sequence[float], float]]  # the features and the label of each sample
-
-
-class Table(NamedTuple):
-    """Samples in the order of the raw file.
-
-    Attributes:
-        features: `(samples, features)`, not standardised.
-        labels: `(samples,)`, class ids; 1 for positive where there are two classes.
-        fingerprint: Digest of the numbers in the raw file, independent of their notation.
-        extras: Further whole numbers `(samples,)` by name, for those who use the TFDS builder.
-    """
-
-    features: Array
-    labels: Array
-    fingerprint: str
-    extras: Mapping[str, Array]
-
-
-@dataclass(frozen=True)
-class TableSource:
-    """Where a table comes from and how it is read.
-
-    Attributes:
-        columns: Names of the features.
-        read: Parses the raw files into tables by their TFDS split.
-        files: The raw files, in the order in which `read` takes them.
-        folder: Name of the subfolder of `raw_dir` in which they may be.
-        fingerprint: Expected fingerprint of the only table, if local files need not have an official digest.
-        classes: Names of the classes, in the order of their ids.
-        extras: Names of the table's extras.
-    """
-
-    columns: tuple[str, ...]
-    read: Callable[[Sequence[LocalFile]], dict[str, Table]]
-    files: tuple[RawFile, ...] = ()
-    folder: str = ""
-    fingerprint: str | None = None
-    classes: tuple[str, ...] = ("negative", "positive")
-    extras: tuple[str, ...] = ()
 
 
 def from_one_file(rows: Callable[[LocalFile], Rows], at_most: int) -> Callable[[Sequence[LocalFile]], dict[str, Table]]:

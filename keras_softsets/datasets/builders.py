@@ -14,12 +14,9 @@ Every data set has a class here, named after it: `Adult`, `CocktailParty`, `Synt
 
 from typing import TYPE_CHECKING, Any
 
-from keras_softsets.datasets._builder import RawDirBuilder
 from keras_softsets.datasets._catalog import CATALOG
-from keras_softsets.datasets._data_set import DataSet
-from keras_softsets.datasets._image_builder import ImageBuilder
-from keras_softsets.datasets._table_builder import TableBuilder
-from keras_softsets.datasets._tables import TableSource
+from keras_softsets.datasets._data_set import DataSet, TableSource
+from keras_softsets.datasets._tfds import ImageBuilder, RawDirBuilder, TableBuilder
 
 
 def _builder(data_set: DataSet[Any]) -> type[RawDirBuilder]:

@@ -1,12 +1,18 @@
-"""The catalog: facts, files and builders of all data sets agree, and listing them is cheap."""
+"""The catalog: facts, files and builders of all data sets agree; the recipe for another one works to the letter."""
 
+import hashlib
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
 import processes
 import pytest
 
 from keras_softsets import datasets
 from keras_softsets.datasets import builders
 from keras_softsets.datasets._catalog import CATALOG
-from keras_softsets.datasets._tables import TableSource
+from keras_softsets.datasets._data_set import TableSource
 from keras_softsets.datasets.builders import BUILDERS
 
 LETTERS = (
@@ -121,3 +127,73 @@ def test_official_digests_are_registered_with_tfds():
             150_828_752, "76274b691b16a6c49d3f159c883398e03ccd6d1ee12d9d8ee38f4b4b98551a89",
         ),
     }  # fmt: skip
+
+
+ROOT = Path(__file__).parents[2]
+LINES = [f"{x},{(7 * x) % 100},{int(x >= 50)}" for x in range(100)]
+WRONG = {"label": (7, "7,49,2"), "number": (9, "9,sixty,0"), "digest": (11, "11,78,0")}
+USE = """
+import sys
+import numpy as np
+import tensorflow_datasets as tfds
+import keras_softsets
+import keras_softsets.datasets.builders
+from keras_softsets import datasets
+
+assert keras_softsets.__file__.startswith(sys.path[0])
+(facts,) = [each for each in datasets.describe() if each.name == "toy"]
+print(facts.size, facts.positives, facts.features, facts.licence)
+train, validation, test = datasets.load("toy", raw_dir="raw", data_dir="prepared")
+print(*(len(y) for _, y in (train, validation, test)))
+rows = tfds.load("toy", split="train", data_dir="prepared", as_supervised=True).as_numpy_iterator()
+np.save("rows.npy", [[*x, y] for x, y in rows])
+for folder in ("label", "number", "digest"):
+    try:
+        datasets.load("toy", raw_dir=folder, data_dir=f"prepared_{folder}")
+    except ValueError as error:
+        print(str(error).split("toy.csv")[1])
+"""
+
+
+def recipe():
+    """The code of the file, and the line that the catalog gets."""
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    (section,) = re.findall(r"^\*\*Add a data set\.\*\*(.*?)^\*\*House rules", page, re.MULTILINE | re.DOTALL)
+    assert "keras_softsets/datasets/sets/<name>.py" in section
+    (code,) = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    (line,) = re.findall(r"add its line to `datasets/_catalog\.py`, `([^`]+)`", section)
+    return code, line
+
+
+@pytest.fixture
+def with_toy(tmp_path):
+    """A copy of the package with the data set, and its file; only the digest and the size are filled in."""
+    code, line = recipe()
+    content = "".join(row + "\n" for row in LINES).encode()
+    facts = {"<the digest of the official file>": hashlib.sha256(content).hexdigest(), "1_600": str(len(content))}
+    for blank, fact in facts.items():
+        assert code.count(blank) == 1
+        code = code.replace(blank, fact)
+    package = tmp_path / "keras_softsets"
+    shutil.copytree(ROOT / "keras_softsets", package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "datasets/sets/toy.py").write_text(code)
+    catalog = package / "datasets/_catalog.py"
+    before = "from keras_softsets.datasets.sets.wine_quality"
+    assert before in catalog.read_text()
+    catalog.write_text(catalog.read_text().replace(before, f"{line}\n{before}"))
+    for folder, (place, wrong) in {"raw": (0, LINES[0]), **WRONG}.items():
+        (tmp_path / folder / "toy").mkdir(parents=True)
+        rows = [*LINES[:place], wrong, *LINES[place + 1 :]]
+        (tmp_path / folder / "toy" / "toy.csv").write_text("".join(row + "\n" for row in rows))
+    (tmp_path / "use.py").write_text(USE)
+    return tmp_path
+
+
+def test_a_data_set_made_by_the_recipe_is_listed_loaded_and_known_to_tfds(with_toy):
+    printed = processes.run_well(with_toy / "use.py", cwd=with_toy)
+    facts, parts, label, number, digest = printed.splitlines()
+    assert (facts, parts) == ("100 50 2 CC0", "64 16 20")
+    np.testing.assert_array_equal(np.load(with_toy / "rows.npy"), [list(map(int, row.split(","))) for row in LINES])
+    assert label == ", line 8: column label must be 0 or 1, received '2'."
+    assert number == ", line 10: column y must be a finite number, received 'sixty'."
+    assert digest.startswith(" must have the sha256 ")

@@ -1,4 +1,4 @@
-"""`load` as users see it, on generated and on made-up data."""
+"""`load` as users see it, on generated and on made-up data; which sample goes where, and how it is standardised."""
 
 import functools
 import sys
@@ -10,7 +10,7 @@ import tensorflow as tf
 from raw_files import MADE_UP, cifar10_batches, expect_made_up
 
 from keras_softsets import datasets, models
-from keras_softsets.datasets._splits import stratified_indices
+from keras_softsets.datasets._splits import Scaling, fit_scaling, pipeline, stratified_indices
 from keras_softsets.datasets.builders import BUILDERS
 from keras_softsets.datasets.sets import synthetic
 
@@ -49,6 +49,17 @@ def test_parts_are_64_16_and_20_percent_of_each_class(load, name, negatives, pos
 def test_no_sample_is_in_two_parts(load):
     rows = np.concatenate([x for x, _ in load("synthetic_33")])
     assert len(np.unique(rows, axis=0)) == 7_500
+
+
+def test_copies_of_wines_are_left_out(load):
+    """Of 4,898 wines, 3,961 differ in what was measured; a quarter of the test wines has copies in the other parts."""
+    every, distinct = (load("wine_quality", distinct=flag) for flag in (False, True))
+    rows = [{row.tobytes() for row in x} for x, _ in distinct]
+    assert [len(found) for found in rows] == [len(x) for x, _ in distinct]
+    assert len(set.union(*rows)) == sum(map(len, rows)) == 3_961
+    assert len(distinct.test[0]) == len(np.unique(every.test[0], axis=0))
+    np.testing.assert_allclose(distinct.train[0].mean(0), 0, atol=1e-5)
+    assert np.bincount(distinct.test[1]).min() > 20
 
 
 def test_standardised_with_the_statistics_of_the_training_part_only(load):
@@ -240,6 +251,7 @@ def test_several_classes_are_stratified_class_ids(tmp_path, monkeypatch, name, p
         ({"seed": 2**32}, r"seed=4294967296$"),
         ({"as_numpy": False, "batch_size": 0}, r"^`batch_size` must be a positive integer or None\. Received: .*=0$"),
         ({"as_numpy": False, "batch_size": 2.0}, r"batch_size=2\.0$"),
+        ({"distinct": "no"}, r"^`distinct` must be True or False\. Received: distinct='no'$"),
         ({"batch_size": 32}, r"^`batch_size` must be None unless as_numpy=False\. Received: batch_size=32$"),
     ],
 )
@@ -249,7 +261,7 @@ def test_bad_arguments_are_named_with_the_received_value(load, arguments, messag
 
 
 def test_missing_extra_names_the_package_and_the_command(monkeypatch):
-    for module in [name for name in sys.modules if name.startswith("keras_softsets.datasets.") and "builder" in name]:
+    for module in ("keras_softsets.datasets.builders", "keras_softsets.datasets._tfds"):
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.delattr("keras_softsets.datasets.builders")
     monkeypatch.setitem(sys.modules, "tensorflow_datasets", None)  # as if it were not installed
@@ -258,3 +270,74 @@ def test_missing_extra_names_the_package_and_the_command(monkeypatch):
     )
     with pytest.raises(ModuleNotFoundError, match=message):
         datasets.load("synthetic_05")
+
+
+def test_stratified_indices_partition_every_stratum():
+    strata = np.repeat([0, 1, 2], [1000, 100, 7])
+    parts = stratified_indices(strata, (0.16, 0.20), seed=0)
+    np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(len(strata)))
+    assert [np.bincount(strata[part], minlength=3).tolist() for part in parts] == [
+        [640, 64, 5],
+        [160, 16, 1],
+        [200, 20, 1],
+    ]
+
+
+def test_stratified_indices_come_in_random_order():
+    """In every part: neither one class after the other nor sorted within a class."""
+    strata = np.repeat([0, 1], 1000)
+    for part in stratified_indices(strata, (0.2, 0.3), seed=0):
+        assert 0.3 < strata[part[:100]].mean() < 0.7
+        for label in (0, 1):
+            ascents = np.diff(part[strata[part] == label]) > 0
+            assert 0.35 < ascents.mean() < 0.65
+
+
+def test_stratified_indices_are_those_of_the_seed():
+    strata = np.repeat([0, 1], [50, 20])
+    np.random.seed(7)  # noqa: NPY002 - The global state must not matter.
+    first, other = stratified_indices(strata, (0.2,), seed=3), stratified_indices(strata, (0.2,), seed=4)
+    np.random.seed(8)  # noqa: NPY002
+    again = stratified_indices(strata, (0.2,), seed=3)
+    for part, part_again, part_other in zip(first, again, other, strict=True):
+        np.testing.assert_array_equal(part, part_again)
+        assert set(part) != set(part_other)
+
+
+def test_scaling_of_a_constant_feature_is_finite():
+    x = np.stack([np.full(1000, 0.1, "float32"), np.arange(1000, dtype="float32")], axis=1)
+    scaled = fit_scaling(x).apply(x)
+    np.testing.assert_allclose(scaled[:, 0], 0, atol=1e-6)
+    assert scaled[:, 1].std() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("order", ["channels last", "channels first", "reversed"])
+def test_scaling_of_images_is_by_channel_in_any_memory_order(order):
+    x = np.random.RandomState(0).randint(0, 256, (9000, 4, 5, 3)).astype("uint8")
+    x[..., 1] //= 2
+    if order == "channels first":
+        x = np.ascontiguousarray(x.transpose(0, 3, 1, 2)).transpose(0, 2, 3, 1)
+    elif order == "reversed":
+        x = x[::-1, ::-1, :, ::-1]
+    scaling = fit_scaling(x)
+    np.testing.assert_allclose(scaling.mean, x.mean(axis=(0, 1, 2)), rtol=1e-6)
+    np.testing.assert_allclose(scaling.deviation, x.std(axis=(0, 1, 2)), rtol=1e-6)
+    before = x.copy()
+    scaled = Scaling(np.array([1, 2, 3]), np.array([1, 2, 4])).apply(x)
+    np.testing.assert_allclose(scaled, (x - [1.0, 2, 3]) / [1, 2, 4])
+    np.testing.assert_array_equal(x, before)
+
+
+def test_shuffling_is_by_seed():
+    part = (np.arange(100, dtype="float32")[:, None], np.arange(100, dtype="float32"))
+    unscaled = Scaling(np.zeros(1, "float32"), np.ones(1, "float32"))
+
+    def order(seed):
+        batches = list(pipeline(part, unscaled, 10, seed).as_numpy_iterator())
+        for x, y in batches:
+            np.testing.assert_array_equal(x[:, 0], y)  # A row keeps its label.
+        return np.concatenate([y for _, y in batches]).tolist()
+
+    orders = [order(seed) for seed in (1, 1, 2, None)]
+    assert orders[0] == orders[1] != orders[2]
+    assert orders[3] == list(range(100)) == sorted(orders[2]) != orders[2]

@@ -15,7 +15,7 @@ import pytest
 from keras_softsets import datasets
 from keras_softsets.datasets._catalog import CATALOG
 from keras_softsets.datasets._files import require_raw
-from keras_softsets.datasets._reading import read_lines
+from keras_softsets.datasets._tables import read_lines
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("KERAS_SOFTSETS_RAW_DIR"), reason="KERAS_SOFTSETS_RAW_DIR does not point to the raw files"

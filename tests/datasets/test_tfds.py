@@ -7,7 +7,7 @@ import pytest
 import tensorflow_datasets as tfds
 from raw_files import MADE_UP, expect_made_up
 
-from keras_softsets.datasets._tables import TableSource
+from keras_softsets.datasets._data_set import TableSource
 from keras_softsets.datasets.builders import BUILDERS
 
 pytest.importorskip("dill", reason="tfds.testing imports dill, which TFDS does not install")

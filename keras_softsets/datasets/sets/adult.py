@@ -7,12 +7,9 @@ are part of the code, so the encoding does not depend on which rows are read.
 
 from collections.abc import Iterator, Sequence
 
-from keras_softsets.datasets._data_set import DataSet
-from keras_softsets.datasets._description import Description
+from keras_softsets.datasets._data_set import DataSet, Description, Table, TableSource
 from keras_softsets.datasets._files import LocalFile, RawFile
-from keras_softsets.datasets._parsing import parse_numbers, progress, split_fields
-from keras_softsets.datasets._reading import malformed, read_lines
-from keras_softsets.datasets._tables import Table, TableSource, collect, table
+from keras_softsets.datasets._tables import collect, malformed, parse_numbers, progress, read_lines, split_fields, table
 
 _FACTS = Description(
     "adult", 48_842, 11_687, 13, source="https://archive.ics.uci.edu/dataset/2/adult", licence="CC BY 4.0"

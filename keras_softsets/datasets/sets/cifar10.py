@@ -12,14 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from keras_softsets.datasets._archives import read_npz, read_tar
-from keras_softsets.datasets._data_set import DataSet
-from keras_softsets.datasets._description import Description
-from keras_softsets.datasets._files import LocalFile, find_raw
-from keras_softsets.datasets._images import Images, ImageSource
-from keras_softsets.datasets._parsing import progress
-from keras_softsets.datasets._reading import read_content
-from keras_softsets.datasets._tables import Array
+from keras_softsets.datasets._data_set import Array, DataSet, Description, Images, ImageSource
+from keras_softsets.datasets._files import LocalFile, RawFile, find_raw, read_content, read_npz, read_tar
+from keras_softsets.datasets._tables import progress
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 BATCHES = {
@@ -169,7 +164,14 @@ def _task(name: str, positives: int, positive: tuple[str, ...], about: str) -> D
         ),
         about=about,
         citation=_CITATION,
-        source=ImageSource("cifar10", (_SIDE, _SIDE, 3), CLASSES, positive, read_directory),
+        source=ImageSource(
+            "cifar10",
+            (_SIDE, _SIDE, 3),
+            CLASSES,
+            positive,
+            read_directory,
+            files=(RawFile((_ARCHIVE,), len(BATCHES) * _batch_size() + _OVERHEAD, url=URL),),
+        ),
     )
 
 

@@ -15,12 +15,9 @@ from collections.abc import Container, Sequence
 
 import numpy as np
 
-from keras_softsets.datasets._data_set import DataSet
-from keras_softsets.datasets._description import Description
+from keras_softsets.datasets._data_set import Array, DataSet, Description, Table, TableSource
 from keras_softsets.datasets._files import LocalFile, RawFile
-from keras_softsets.datasets._parsing import parse_numbers, progress, split_fields
-from keras_softsets.datasets._reading import malformed, read_lines
-from keras_softsets.datasets._tables import Array, Table, TableSource, table
+from keras_softsets.datasets._tables import malformed, parse_numbers, progress, read_lines, split_fields, table
 
 _FACTS = Description(
     "cocktail_party",

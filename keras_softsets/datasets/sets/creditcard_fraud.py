@@ -1,18 +1,15 @@
 """Credit card fraud: transactions of European card holders, 28 anonymous components and the amount.
 
-As in the paper, `Time` is left out, so that nothing is learnt from the time of a transaction, and the amount is
+As in the paper, `Time` is left out, so that the time of a transaction has no influence, and the amount is
 replaced by its logarithm: `log(1 + Amount)`, because an amount can be zero.
 """
 
 import math
 from collections.abc import Iterator
 
-from keras_softsets.datasets._data_set import DataSet
-from keras_softsets.datasets._description import Description
+from keras_softsets.datasets._data_set import DataSet, Description, TableSource
 from keras_softsets.datasets._files import LocalFile, RawFile
-from keras_softsets.datasets._parsing import parse_numbers, progress, split_fields
-from keras_softsets.datasets._reading import malformed, read_lines
-from keras_softsets.datasets._tables import TableSource, from_one_file
+from keras_softsets.datasets._tables import from_one_file, malformed, parse_numbers, progress, read_lines, split_fields
 
 _FACTS = Description(
     "creditcard_fraud",

@@ -3,12 +3,9 @@
 import string
 from collections.abc import Iterator
 
-from keras_softsets.datasets._data_set import DataSet
-from keras_softsets.datasets._description import Description
+from keras_softsets.datasets._data_set import DataSet, Description, TableSource
 from keras_softsets.datasets._files import LocalFile, RawFile
-from keras_softsets.datasets._parsing import parse_numbers, split_fields
-from keras_softsets.datasets._reading import malformed, read_lines
-from keras_softsets.datasets._tables import TableSource, from_one_file
+from keras_softsets.datasets._tables import from_one_file, malformed, parse_numbers, read_lines, split_fields
 
 _LETTERS = tuple(string.ascii_uppercase)
 _FACTS = Description(

@@ -2,12 +2,9 @@
 
 from collections.abc import Iterator
 
-from keras_softsets.datasets._data_set import DataSet
-from keras_softsets.datasets._description import Description
+from keras_softsets.datasets._data_set import DataSet, Description, TableSource
 from keras_softsets.datasets._files import LocalFile, RawFile
-from keras_softsets.datasets._parsing import parse_numbers, progress, split_fields
-from keras_softsets.datasets._reading import malformed, read_lines
-from keras_softsets.datasets._tables import TableSource, from_one_file
+from keras_softsets.datasets._tables import from_one_file, malformed, parse_numbers, progress, read_lines, split_fields
 
 _FACTS = Description("mammography", 11_183, 260, 6, source="https://www.openml.org/d/310", licence="public")
 _COLUMNS = tuple(f"attr{number}" for number in range(1, 7))

@@ -9,9 +9,8 @@ import math
 
 import numpy as np
 
-from keras_softsets.datasets._data_set import DataSet
-from keras_softsets.datasets._description import Description
-from keras_softsets.datasets._tables import Table, TableSource, table
+from keras_softsets.datasets._data_set import DataSet, Description, Table, TableSource
+from keras_softsets.datasets._tables import table
 
 _POINTS = 5_000  # of each class
 _DEVIATION = 10.0

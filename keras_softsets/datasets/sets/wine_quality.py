@@ -10,12 +10,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from keras_softsets.datasets._data_set import DataSet
-from keras_softsets.datasets._description import Description
+from keras_softsets.datasets._data_set import DataSet, Description, Table, TableSource
 from keras_softsets.datasets._files import LocalFile, RawFile
-from keras_softsets.datasets._parsing import parse_numbers, split_fields
-from keras_softsets.datasets._reading import malformed, read_lines
-from keras_softsets.datasets._tables import Table, TableSource, collect, table
+from keras_softsets.datasets._tables import collect, malformed, parse_numbers, read_lines, split_fields, table
 
 _FACTS = Description(
     "wine_quality",
