@@ -12,19 +12,20 @@ They give the same cells as the definition there, only faster. There are two exa
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tensorflow as tf
 
-from keras_softsets._backend import Tensor
-from keras_softsets._kernels._binned import binned
-from keras_softsets._kernels._blocks import sum_samples as sum_samples
-from keras_softsets._kernels._boundary import boundary as boundary
-from keras_softsets._kernels._differentiable import Algorithm, Kernel
-from keras_softsets._kernels._direct import direct, direct_per_class
-from keras_softsets._kernels._moving import MovingKernel
-from keras_softsets._samples import Samples
-from keras_softsets.heaviside import Heaviside, Pieces
+from keras_softsets._backend._types import Tensor
+from keras_softsets._backend.tensorflow._binned import binned
+from keras_softsets._backend.tensorflow._differentiable import Algorithm, Kernel
+from keras_softsets._backend.tensorflow._direct import direct, direct_per_class
+from keras_softsets._backend.tensorflow._moving import MovingKernel
+
+if TYPE_CHECKING:
+    from keras_softsets.heaviside import Heaviside, Pieces
+    from keras_softsets.samples import Samples
 
 _STEEP = 1e-5  # intervals narrow enough for the rounding of a sum of constants to show
 _FEW_EDGES = 4  # one or two straight lines: comparisons are cheaper than binning

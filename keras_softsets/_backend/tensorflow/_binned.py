@@ -7,16 +7,20 @@ up one slope for each sample.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import tensorflow as tf
 
-from keras_softsets._backend import Tensor
-from keras_softsets._kernels._bins import Bins
-from keras_softsets._kernels._blocks import fold, room, rows
-from keras_softsets._kernels._differentiable import Algorithm, Batch
-from keras_softsets._kernels._intervals import Grid, Search, grid_of, is_even, refine
-from keras_softsets._kernels._values import cleaned, or_nan
-from keras_softsets.heaviside import Pieces
+from keras_softsets._backend._types import Tensor
+from keras_softsets._backend.tensorflow._bins import Bins
+from keras_softsets._backend.tensorflow._blocks import fold, room, rows
+from keras_softsets._backend.tensorflow._differentiable import Algorithm, Batch
+from keras_softsets._backend.tensorflow._intervals import Grid, Search, grid_of, is_even, refine
+from keras_softsets._backend.tensorflow._values import cleaned, or_nan
+
+if TYPE_CHECKING:
+    from keras_softsets.heaviside import Pieces
 
 _FIRST = 8  # samples; if their labels are all 0 or 1, those of the others most likely are too
 
@@ -26,18 +30,18 @@ def binned(pieces: Pieces) -> Algorithm:
     pieces = refine(pieces, grid_of(pieces))
     table = _Table(pieces)
 
-    def sums(batch: Batch) -> tuple[Tensor, Tensor]:
+    def sums(batch: Batch, even: bool) -> tuple[Tensor, Tensor]:
         bins = Bins(table.bins, tf.shape(batch.y)[1])
         count = _count_at_once if table.constant else _count_by_guess
-        found, hard = count(table, bins, batch)
-        return table.cells(bins.masses(found)), hard
+        found, binary = count(table, bins, batch, even)
+        return table.cells(bins.masses(found)), binary
 
-    def slopes(batch: Batch, hard: Tensor, pull: Tensor) -> Tensor:
+    def slopes(batch: Batch, binary: Tensor, pull: Tensor) -> Tensor:
         y, p, _ = cleaned(*batch)
         flat, size = tf.reshape(table.slopes_by_label(pull), [-1]), table.places
         place = table.find.place(p) + 2 * size * tf.range(tf.shape(p)[1])
         return tf.cond(
-            hard,
+            binary,
             lambda: tf.gather(flat, place + size * tf.cast(y, tf.int32)),
             lambda: (1 - y) * tf.gather(flat, place) + y * tf.gather(flat, place + size),
         )
@@ -75,11 +79,11 @@ class _Table:
         interval = tf.minimum(self.find.place(p) // 2, self.intervals - 1)
         return bins.add(sums, interval, weight - weight * y, weight * y)
 
-    def count_ends(self, bins: Bins, sums: Tensor, y: Tensor, p: Tensor, weight: Tensor, hard: bool) -> Tensor:
-        """Adds the weight at both ends of the interval of p; a hard label goes into one bin, a soft one into two."""
+    def count_ends(self, bins: Bins, sums: Tensor, y: Tensor, p: Tensor, weight: Tensor, binary: bool) -> Tensor:
+        """Adds the weight at both ends of the interval of p; a binary label goes into one bin, a soft one into two."""
         interval = self.find.interval(p)
         ends = [weight * distance for distance in self.find.distances(p, interval)]
-        if hard:
+        if binary:
             return bins.add(sums, interval + self.intervals * tf.cast(y, tf.int32), *ends)
         sums = bins.add(sums, interval, *((1 - y) * x for x in ends))
         return bins.add(sums, interval + self.intervals, *(y * x for x in ends))
@@ -97,8 +101,8 @@ class _Table:
         return _cells(by_label, self.values)
 
 
-def _count_at_once(table: _Table, bins: Bins, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Counts both labels in one bin; also returns whether labels are hard, which the gradient needs to know."""
+def _count_at_once(table: _Table, bins: Bins, batch: Batch, even: bool) -> tuple[Tensor, Tensor]:
+    """Counts both labels in one bin; also returns whether labels are binary, which the gradient needs to know."""
 
     def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
         weight = or_nan(tf.ones_like(p) if w is None else w, y, p, w)
@@ -106,32 +110,33 @@ def _count_at_once(table: _Table, bins: Bins, batch: Batch) -> tuple[Tensor, Ten
         return [table.count(bins, state[0], y, p, weight)]
 
     y, _, _ = cleaned(*batch)
-    return fold(step, [bins.empty()], bins.block(room(), tf.shape(batch.y)[0]), *batch)[0], tf.reduce_all(_is_hard(y))
+    sums = fold(step, [bins.empty()], bins.block(room(), tf.shape(batch.y)[0]), *batch, even=even)
+    return sums[0], tf.reduce_all(_is_binary(y))
 
 
-def _count_by_guess(table: _Table, bins: Bins, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Assumes that labels are hard if the first few are; a soft one gives NaN, like invalid values, and a second try.
+def _count_by_guess(table: _Table, bins: Bins, batch: Batch, even: bool) -> tuple[Tensor, Tensor]:
+    """Assumes that labels are binary if the first few are; a soft one gives NaN, like invalid values, and a second try.
 
     Looking at all labels first would take another pass, and deciding block by block another copy of each block.
     """
 
-    def sums(hard: bool) -> Tensor:
+    def sums(binary: bool) -> Tensor:
         def step(state: list[Tensor], y: Tensor, p: Tensor, w: Tensor | None) -> list[Tensor]:
             weight = or_nan(tf.ones_like(p) if w is None else w, y, p, w)
             y, p, _ = cleaned(y, p, w)
-            weight = tf.where(_is_hard(y), weight, np.float32(np.nan)) if hard else weight
-            return [table.count_ends(bins, state[0], y, p, weight, hard)]
+            weight = tf.where(_is_binary(y), weight, np.float32(np.nan)) if binary else weight
+            return [table.count_ends(bins, state[0], y, p, weight, binary)]
 
-        return fold(step, [bins.empty()], bins.block(room(), tf.shape(batch.y)[0]), *batch)[0]
+        return fold(step, [bins.empty()], bins.block(room(), tf.shape(batch.y)[0]), *batch, even=even)[0]
 
     first, _, _ = cleaned(*rows(batch, 0, tf.minimum(tf.shape(batch.y)[0], _FIRST)))
-    guess = tf.reduce_all(_is_hard(first))
-    found = tf.cond(guess, lambda: sums(hard=True), bins.empty)
-    hard = guess & ~tf.reduce_any(bins.is_nan(found))
-    return tf.cond(hard, lambda: found, lambda: sums(hard=False)), hard
+    guess = tf.reduce_all(_is_binary(first))
+    found = tf.cond(guess, lambda: sums(binary=True), bins.empty)
+    binary = guess & ~tf.reduce_any(bins.is_nan(found))
+    return tf.cond(binary, lambda: found, lambda: sums(binary=False)), binary
 
 
-def _is_hard(y: Tensor) -> Tensor:
+def _is_binary(y: Tensor) -> Tensor:
     return (y == 0) | (y == 1)
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from keras_softsets._backend import Tensor
-from keras_softsets._kernels._blocks import a_gpu_is_visible
+from keras_softsets._backend._types import Tensor
+from keras_softsets._backend.tensorflow._blocks import a_gpu_is_visible
 
 _LANES = 8  # neighbours in the same bin would wait for each other; those of different classes never share one
 _FEW, _SMALL_BLOCK = 2**14, 2**9  # for few elements: from about 600, XLA starts threads, at more cost than the work
@@ -27,9 +27,9 @@ class Bins:
         classes: Number of classes.
     """
 
-    def __init__(self, size: int, classes: Tensor) -> None:
+    def __init__(self, size: Tensor, classes: Tensor, lanes: int = _LANES) -> None:
         self.size, self.classes = size, classes
-        self.lanes = tf.maximum(_LANES // tf.maximum(classes, 1), 1)
+        self.lanes = tf.maximum(lanes // tf.maximum(classes, 1), 1)
         self.total = size * classes * self.lanes
         self.paired = not a_gpu_is_visible()
 

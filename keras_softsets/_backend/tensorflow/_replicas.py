@@ -10,28 +10,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from keras_softsets._backend import Tensor
+from keras_softsets._backend._types import Tensor
+
+if TYPE_CHECKING:
+    from keras_softsets.samples import Samples
 
 
-def count() -> int:
+def replica_count() -> int:
     """The number of replicas that run this code side by side, on all workers; 1 outside `strategy.run`."""
     if not tf.distribute.has_strategy() or tf.distribute.in_cross_replica_context():
         return 1
-    return in_sync()
+    return replicas_in_sync()
 
 
-def in_sync() -> int:
+def replicas_in_sync() -> int:
     """The number of replicas of the strategy in whose scope this runs, inside and outside `strategy.run`."""
     return int(tf.distribute.get_strategy().num_replicas_in_sync)
 
 
-def index() -> Tensor:
+def replica_index() -> Tensor:
     """Which of the replicas this is; 0 outside `strategy.run`."""
-    if count() == 1:
+    if replica_count() == 1:
         return tf.constant(0)
     return tf.convert_to_tensor(tf.distribute.get_replica_context().replica_id_in_sync_group, tf.int32)
 
@@ -41,21 +44,30 @@ def keras_scales() -> bool:
 
     It does so in a scope as well as inside `strategy.run`, but never if `call` returns a single number (`Dice`).
     """
-    return in_sync() > 1
+    return replicas_in_sync() > 1
 
 
-def sum_over(totals: Tensor) -> Tensor:
+def sum_over_replicas(totals: Tensor) -> Tensor:
     """The differentiable sum over replicas; like every collective, call it outside XLA-compiled functions."""
-    if count() == 1:
+    if replica_count() == 1:
         return totals
     return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, totals)
 
 
 def gather(x: Tensor) -> Tensor:
-    """The samples of all replicas, along the first axis; like `sum_over`, call it outside XLA-compiled functions."""
-    if count() == 1:
+    """The samples of all replicas, along the first axis; like the sum, call it outside XLA-compiled functions."""
+    if replica_count() == 1:
         return x
     return tf.distribute.get_replica_context().all_gather(x, axis=0)
+
+
+def gather_samples(samples: Samples) -> Samples:
+    """The samples of all replicas, without gradients; on one device, they are returned as they are."""
+    if replica_count() == 1:
+        return samples
+    label, prediction = (gather(tf.stop_gradient(x)) for x in (samples.label, samples.prediction))
+    weight = None if samples.weight is None else gather(samples.weight)
+    return samples._replace(label=label, prediction=prediction, weight=weight)
 
 
 def make_variable(make: Callable[[], Any]) -> Any:
@@ -65,7 +77,7 @@ def make_variable(make: Callable[[], Any]) -> Any:
     (TF 2.21) loses its inputs ("You must feed a value for placeholder"; keras.metrics.F1Score has the same problem).
     The variable is therefore made in a new thread, which has neither the graph nor the replica of this one.
     """
-    if count() == 1:
+    if replica_count() == 1:
         return make()
     strategy = tf.distribute.get_strategy()
 
@@ -75,3 +87,8 @@ def make_variable(make: Callable[[], Any]) -> Any:
 
     with ThreadPoolExecutor(max_workers=1) as thread:
         return thread.submit(make_in_scope).result()
+
+
+def add_total(metric: Any, shape: tuple[int, ...], name: str) -> Any:
+    """A variable of a metric for exact totals."""
+    return make_variable(lambda: metric.add_variable(shape, "zeros", dtype="float64", name=name))

@@ -1,4 +1,4 @@
-"""The rules of `_samples.counted` about values, in a form that costs a kernel less.
+"""The rules of `Samples.cleaned` about values, in a form that costs a kernel less.
 
 There, every invalid number becomes NaN where it is. XLA on CPUs computes each sum in a separate loop, so four cells
 would check everything four times. Here, the cells see clean numbers; only one of them checks in passing, and its NaN
@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
-from keras_softsets._backend import Tensor
-from keras_softsets._samples import MARGIN
+from keras_softsets._backend._types import MARGIN, Tensor
 
 
 def cleaned(y: Tensor, p: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:

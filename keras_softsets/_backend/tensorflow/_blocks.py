@@ -12,26 +12,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import tensorflow as tf
 
-from keras_softsets._backend import Tensor
+from keras_softsets._backend._types import Tensor
 
 _BLOCK = 2**13  # elements whose bins are counted at a time: 32 KB for each array
 _SLICES = 4
 _LONGEST_SUM = 2**9  # numbers that are added up in float32
+_EVEN_SUM = 2**5  # the same if samples are padded; XLA makes two loops, and compiles them, of a longer sum
+_POWERS = 2 ** np.arange(31, dtype="int32")
 _FEW = 2**13  # up to this many numbers are added up in float64 from the start
 _GPU_BLOCK = 2**16  # a GPU waits at the start of each block, but larger blocks would lose digits in float32 sums
 
 
-def fold(step: Callable[..., list[Tensor]], start: list[Tensor], most: int, *arrays: Tensor | None) -> list[Tensor]:
-    """Carries a state through all blocks of samples, then through the samples that are left over."""
+def fold(
+    step: Callable[..., list[Tensor]], start: list[Tensor], most: int, *arrays: Tensor | None, even: bool = False
+) -> list[Tensor]:
+    """Carries a state through all blocks of samples, then through the samples that are left over.
+
+    Args:
+        step: Takes the state and a block of each array, and returns the state.
+        start: The first state.
+        most: The number of elements in a block.
+        *arrays: The arrays, (samples, classes).
+        even: Whether they are padded to one of the sizes of `_sizes.py`, so that equal blocks leave nothing over.
+    """
     count, size, rest = _blocks(arrays[0], most)
+    if even:  # a power of two divides every size, as often as blocks of this length need
+        count = _power_of_two(count)
+        size = tf.shape(arrays[0])[0] // count
 
     def body(k: Tensor, *state: Tensor) -> tuple[Tensor, ...]:
         return (k + 1, *step(list(state), *rows(arrays, k * size, size)))
 
     state = tf.while_loop(lambda k, *_: k < count, body, (0, *start))[1:]
-    return step(list(state), *rows(arrays, count * size, rest))
+    return list(state) if even else step(list(state), *rows(arrays, count * size, rest))
 
 
 def map_blocks(function: Callable[..., Tensor], most: int, *arrays: Tensor | None) -> Tensor:
@@ -45,6 +61,11 @@ def map_blocks(function: Callable[..., Tensor], most: int, *arrays: Tensor | Non
     _, blocks = tf.while_loop(lambda k, _: k < count, body, (0, blocks))
     head = tf.reshape(blocks.stack(), [count * size, tf.shape(arrays[0])[1]])
     return tf.concat([head, function(*rows(arrays, count * size, rest))], 0)
+
+
+def _power_of_two(most: Tensor) -> Tensor:
+    """The largest power of two up to a number; it divides every size of `_sizes.py` that is eight times as long."""
+    return tf.reduce_max(tf.where(most >= _POWERS, _POWERS, 1))
 
 
 def _blocks(x: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -76,8 +97,8 @@ def sum_in_float64(x: Tensor, axis: int = 0) -> Tensor:
     return tf.reduce_sum(tf.cast(x, tf.float64), axis)
 
 
-def sum_samples(*arrays: Tensor) -> Tensor:
-    """Sums each array over samples, to (arrays, classes).
+def sum_samples(*arrays: Tensor, even: bool = False) -> Tensor:
+    """Sums each array over samples, to (arrays, classes); `even` as in `fold`.
 
     XLA vectorizes an addition of slices, but not a reduction into which an elementwise function is fused. So a few
     slices are added up first, which leaves little for the reduction. Its rows hold several samples, so that they are
@@ -85,27 +106,36 @@ def sum_samples(*arrays: Tensor) -> Tensor:
     """
     samples, classes = tf.unstack(tf.shape(arrays[0]))
     size = samples // _SLICES
-    lanes = tf.where(size * classes <= _FEW, size, (size + _LONGEST_SUM - 1) // _LONGEST_SUM)
-    lanes = tf.maximum(lanes, 1)
+    short = _power_of_two(size // _EVEN_SUM) if even else (size + _LONGEST_SUM - 1) // _LONGEST_SUM
+    lanes = tf.maximum(tf.where(size * classes <= _FEW, size, short), 1)
     count = size // lanes
-    whole, in_rows = _SLICES * size, count * lanes
+    in_rows, in_slices = (_Cut(count * lanes, classes), _Cut(_SLICES * size, classes))
+    rows, lane = tf.stack([count, lanes * classes]), tf.stack([lanes, classes])
 
     def total(x: Tensor) -> Tensor:
-        first, second, third, fourth = tf.split(_head(x, whole), _SLICES)
+        first, second, third, fourth = tf.split(x if even else in_slices.head(x), _SLICES)
         joined = (first + second) + (third + fourth)
-        rows = tf.reshape(_head(joined, in_rows), [count, lanes * classes])
-        together = tf.reshape(tf.reduce_sum(rows, 0), [lanes, classes])
-        return sum(map(sum_in_float64, (together, _tail(joined, in_rows), _tail(x, whole))))
+        long = tf.reduce_sum(tf.reshape(joined if even else in_rows.head(joined), rows), 0)
+        together = sum_in_float64(tf.reshape(long, lane))
+        if even:
+            return together
+        return sum(map(sum_in_float64, (in_rows.tail(joined), in_slices.tail(x))), together)
 
     return tf.stack([total(x) for x in arrays])
 
 
-def _head(x: Tensor, samples: Tensor) -> Tensor:
-    return tf.slice(x, [0, 0], [samples, -1])
+class _Cut:
+    """Divides arrays after so many samples."""
 
+    def __init__(self, samples: Tensor, classes: Tensor) -> None:
+        self._start, self._size = tf.stack([0, 0]), tf.stack([samples, classes])
+        self._end, self._all = tf.stack([samples, 0]), tf.constant([-1, -1])
 
-def _tail(x: Tensor, samples: Tensor) -> Tensor:
-    return tf.slice(x, [samples, 0], [-1, -1])
+    def head(self, x: Tensor) -> Tensor:
+        return tf.slice(x, self._start, self._size)
+
+    def tail(self, x: Tensor) -> Tensor:
+        return tf.slice(x, self._end, self._all)
 
 
 def gradients(function: Callable[..., Tensor], x: list[Tensor], upstream: Tensor | None = None) -> list[Tensor]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tensorflow as tf
 
-from keras_softsets._backend import Tensor
-from keras_softsets.heaviside import Pieces
+from keras_softsets._backend._types import Tensor
+
+if TYPE_CHECKING:
+    from keras_softsets.heaviside import Pieces
 
 _MOST_COMPARISONS = 64
 
@@ -138,4 +141,4 @@ def refine(pieces: Pieces, edges: np.ndarray) -> Pieces:
     nearest = np.abs(edges[:, None] - old).argmin(1)
     kept = edges.astype("float32") == old[nearest].astype("float32")
     edge_slope = np.where(kept, pieces.edge_slope[:, nearest], np.pad(slope, ((0, 0), (0, 1)), "edge"))
-    return Pieces(edges, left, right, slope, edge_slope)
+    return pieces._replace(edges=edges, left=left, right=right, slope=slope, edge_slope=edge_slope)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from keras_softsets._backend import Tensor
-from keras_softsets._kernels._blocks import gradients, sum_samples
-from keras_softsets._kernels._differentiable import Batch, _compiled, _counts, _with_variables
-from keras_softsets._kernels._values import cleaned, nan_in_all, or_nan
-from keras_softsets.heaviside import Heaviside
+from keras_softsets._backend._types import Tensor
+from keras_softsets._backend.tensorflow._blocks import gradients, sum_samples
+from keras_softsets._backend.tensorflow._differentiable import Batch, _counts, _pull, _with_variables, compiled
+from keras_softsets._backend.tensorflow._sizes import is_known, padded
+from keras_softsets._backend.tensorflow._values import cleaned, nan_in_all, or_nan
+
+if TYPE_CHECKING:
+    from keras_softsets.heaviside import Heaviside
 
 
 class MovingKernel:
@@ -25,34 +27,36 @@ class MovingKernel:
         array = tf.TensorSpec([None, None], tf.float32)
         arrays = [array] * (3 if weighted else 2)
 
-        def sums(thresholds: Tensor, *arrays: Tensor) -> Tensor:
-            return _sums(heaviside, thresholds, Batch(*arrays))
+        def sums(thresholds: Tensor, *arrays: Tensor, even: bool = False) -> Tensor:
+            return _sums(heaviside, thresholds, Batch(*arrays), even)
 
         def slopes(pull: Tensor, thresholds: Tensor, *arrays: Tensor) -> Tensor:
             return _slopes(heaviside, pull, thresholds, Batch(*arrays))
 
-        self.sums = _compiled(sums, [array, *arrays])
-        self.slopes = _compiled(slopes, [tf.TensorSpec([2, None, None], tf.float32), array, *arrays])
+        self.sums = compiled(sums, [array, *arrays])
+        self.sums_of_padded = compiled(lambda *batch: sums(*batch, even=True), [array] * 4)
+        self.slopes = compiled(slopes, [tf.TensorSpec([2, None, None], tf.float32), array, *arrays])
 
     def __call__(self, thresholds: Tensor, *arrays: Tensor) -> Tensor:
         """Returns tp, fp, fn, tn, and the changes of tp and fp, as one float64 tensor of shape (6, rates, classes)."""
-        return self._totals(thresholds, *arrays)
+        if is_known(arrays[1]):
+            return self._totals(self.sums, thresholds, *arrays)
+        y, p, w = padded(*arrays)
+        return self._totals(lambda t, y, p, *_: self.sums_of_padded(t, y, p, w), thresholds, *(y, p, w)[: len(arrays)])
 
-    @functools.cached_property
-    def _totals(self) -> Callable[..., Tensor]:
+    def _totals(self, sums: Callable[..., Tensor], thresholds: Tensor, *arrays: Tensor) -> Tensor:
         @tf.custom_gradient
-        def totals(thresholds: Tensor, *arrays: Tensor) -> tuple[Tensor, Callable[..., Any]]:
+        def totals(*arrays: Tensor) -> tuple[Tensor, Callable[..., Any]]:
             def backward(upstream: Tensor, variables: Any = None) -> Any:
-                tp, fp, fn, tn, _, _ = tf.unstack(tf.cast(upstream, tf.float32))
-                in_p = self.slopes(tf.stack([fp - tn, tp - fn]), thresholds, *arrays)
-                return _with_variables((None, None, in_p, None)[: 1 + len(arrays)], variables)
+                in_p = self.slopes(_pull(upstream[:4]), thresholds, *arrays)
+                return _with_variables((None, in_p, None)[: len(arrays)], variables)
 
-            return self.sums(thresholds, *map(tf.stop_gradient, arrays)), backward
+            return sums(thresholds, *map(tf.stop_gradient, arrays)), backward
 
-        return totals
+        return totals(*arrays)
 
 
-def _sums(heaviside: Heaviside, thresholds: Tensor, batch: Batch) -> Tensor:
+def _sums(heaviside: Heaviside, thresholds: Tensor, batch: Batch, even: bool) -> Tensor:
     """For each rate, the sums of h, of 1 - h, and of the change of h with the threshold."""
     y, p, w = cleaned(*batch)
     positive, negative = (y, 1 - y) if w is None else (w * y, w - w * y)
@@ -61,7 +65,7 @@ def _sums(heaviside: Heaviside, thresholds: Tensor, batch: Batch) -> Tensor:
         everywhere = tf.broadcast_to(threshold, tf.shape(p))
         h, (change,) = heaviside(p, everywhere), gradients(lambda at: heaviside(p, at), [everywhere])
         tp, *others = (label * x for x in (h, 1 - h, change) for label in (positive, negative))
-        return sum_samples(or_nan(tp, *batch), *others)
+        return sum_samples(or_nan(tp, *batch), *others, even=even)
 
     totals = nan_in_all(tf.transpose(tf.map_fn(at, thresholds, fn_output_signature=tf.float64), [1, 0, 2]))
     # In units of the distance to the nearer end, so that changes near 0 and 1 compare with those elsewhere.

@@ -1,0 +1,244 @@
+"""Keras on JAX: steps are compiled, tensors have no attributes, and float64 is missing unless asked for.
+
+* **Variables.** Keras hands a compiled step the variables of model, optimizer and metrics. Any other, such as the
+  weights of a blend, would be read once, while the step is traced, and never again. `untraced` therefore reads and sets
+  them by callbacks to the host.
+* **Precision.** In a compiled step totals are float32: sums of short sums, and pairs of numbers in metrics. Where
+  values are known, `untraced` turns float64 on.
+* **Devices.** Under `keras.distribution` arrays are global, so that plain sums are those of the global batch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+from keras import ops
+
+from keras_softsets._backend import _single
+from keras_softsets._backend._jax_tracing import is_eager as is_eager
+from keras_softsets._backend._jax_tracing import untraced as untraced
+from keras_softsets._backend._neutral import assert_in_graph as assert_in_graph
+from keras_softsets._backend._neutral import keep_nan as keep_nan
+from keras_softsets._backend._neutral import keras_scales as keras_scales
+from keras_softsets._backend._neutral import make_variable as make_variable
+from keras_softsets._backend._neutral import mask_of as mask_of
+from keras_softsets._backend._neutral import replica_count as replica_count
+from keras_softsets._backend._neutral import replica_index as replica_index
+from keras_softsets._backend._neutral import replicas_in_sync as replicas_in_sync
+from keras_softsets._backend._neutral import try_out as try_out
+from keras_softsets._backend._neutral import with_mask as with_mask
+from keras_softsets._backend._types import Tensor
+from keras_softsets._backend.portable import boundary as boundary
+from keras_softsets._backend.portable import sum_cells as sum_cells
+from keras_softsets._backend.portable import sum_moving_cells as sum_moving_cells
+from keras_softsets._backend.portable import sum_sides as sum_sides
+
+DTYPE_ERRORS = (TypeError, ValueError)  # what an operation raises for tensors of different dtypes
+FEW_ROWS = 16  # thresholds up to which h itself, fused with its sums, is cheaper than a histogram
+_LANES = 512  # sums side by side in each bin, so that each is short
+_DIFFERENTIATED = ("JVPTracer", "LinearizeTracer")
+
+
+# Values and types
+
+
+STATE = "float32"  # the type of variables in losses, which compiled steps read
+
+
+def wide() -> str:
+    """The type of totals: float64 where values are known, because `untraced` turns it on there."""
+    return "float64" if jax.config.jax_enable_x64 else "float32"
+
+
+def is_dense(x: Any) -> bool:
+    """Whether it is a dense tensor."""
+    return isinstance(x, jax.Array)
+
+
+def one_hot(ids: Tensor, classes: int, dtype: str) -> Tensor:
+    """One-hot vectors along a new last axis; 0 for ids that do not exist."""
+    return ops.one_hot(ids, classes, dtype=dtype)
+
+
+def cumsum(x: Tensor, axis: int) -> Tensor:
+    """Running sums, in the type of the numbers."""
+    return ops.cumsum(x, axis)
+
+
+def matmul(x: Tensor, y: Tensor) -> Tensor:
+    """The matrix product, in the type of the numbers."""
+    return jnp.matmul(x, y)
+
+
+def maximum(x: Tensor, low: float) -> Tensor:
+    """The larger of a tensor and a number, in the type of the tensor."""
+    return ops.maximum(x, ops.cast(low, x.dtype))
+
+
+def mean(x: Tensor, axis: int | None = None) -> Tensor:
+    """The mean, in the type of the numbers."""
+    return jnp.mean(x, axis)
+
+
+def constant(x: np.ndarray) -> Any:
+    """An array as operations with tensors take it."""
+    return x
+
+
+def clip(x: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """`ops.clip` with the whole gradient on the bounds, where JAX has half of it; NaN stays NaN."""
+    low, high = ops.cast(low, x.dtype), ops.cast(high, x.dtype)
+    return ops.where(x < low, low, ops.where(x > high, high, x))
+
+
+def bit_patterns(x: Tensor) -> Tensor:
+    """The bit patterns of float32 numbers, as int32."""
+    return jax.lax.bitcast_convert_type(x, jnp.int32)
+
+
+def from_bit_patterns(x: Tensor) -> Tensor:
+    """The float32 numbers of bit patterns."""
+    return jax.lax.bitcast_convert_type(x, jnp.float32)
+
+
+def count_below(p: Tensor, bounds: np.ndarray) -> Tensor:
+    """How many of the bounds, in rising order, each number reaches, as int32."""
+    return jnp.searchsorted(jnp.asarray(bounds), p, side="right", method="scan_unrolled").astype("int32")
+
+
+# Sums
+
+
+def total(x: Tensor, axis: int = 0) -> Tensor:
+    """The sum along an axis, in the type of totals."""
+    return jnp.sum(x.astype(wide()), axis) if wide() == "float64" else _single.sum_in_steps(x, axis)
+
+
+def sum_samples(*arrays: Tensor) -> Tensor:
+    """Sums each array over samples, to (arrays, classes)."""
+    return jnp.stack([total(x) for x in arrays])
+
+
+def bin_sums(index: Tensor, values: list[Tensor], size: int) -> Tensor:
+    """Sums numbers by bin, (values, size); each bin is the sum of many short sums."""
+    lanes = min(_LANES, max(2**22 // size, 1), max(index.size // 32, 1))
+    place = index.reshape(-1) + size * (jnp.arange(index.size, dtype="int32") % lanes)
+    sums = jnp.stack([jnp.zeros(size * lanes, wide()).at[place].add(x.reshape(-1).astype(wide())) for x in values])
+    return total(sums.reshape(len(values), lanes, size), 1)
+
+
+def cleaned(samples: Any) -> Any:
+    """The samples with the rules about values."""
+    return samples.cleaned()
+
+
+def add_total(metric: Any, shape: tuple[int, ...], name: str) -> Any:
+    """A variable of a metric for exact totals."""
+    return _single.Pair(metric, shape, name)
+
+
+def cond(condition: Tensor, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+    """One of two values; where the condition is known, only that one is computed."""
+    if is_eager(condition):
+        return yes() if condition else no()
+    return jax.lax.cond(condition, yes, no)
+
+
+def assign_either(condition: Tensor, yes: Callable[[], Any], no: Callable[[], Any], totals: list[Any]) -> None:
+    """Calls one of two functions that assign to variables of a metric."""
+    if is_eager(condition):
+        cond(condition, yes, no)
+        return
+    variables = [getattr(total, "both", total) for total in totals]
+
+    def after(assign: Callable[[], Any]) -> Callable[[list[Tensor]], list[Any]]:
+        def values(before: list[Tensor]) -> list[Any]:
+            with keras.StatelessScope(state_mapping=list(zip(variables, before))) as scope:
+                assign()
+            return [scope.get_current_value(variable) for variable in variables]
+
+        return values
+
+    before = [ops.convert_to_tensor(variable) for variable in variables]
+    for variable, value in zip(variables, jax.lax.cond(condition, after(yes), after(no), before)):
+        variable.assign(value)
+
+
+def value_of(total: Any) -> Tensor:
+    """The value of a variable of `add_total`."""
+    return total.value
+
+
+# Gradients
+
+
+def with_gradient(function: Callable[[Tensor], Tensor], slope: Callable[[Tensor, Tensor], Tensor]) -> Any:
+    """A function of p with a gradient of its own, slope(p, upstream), which can be differentiated again."""
+    found = jax.custom_vjp(function)
+    found.defvjp(lambda p: (function(p), p), lambda p, upstream: (slope(p, upstream),))
+    return found
+
+
+def gradient(function: Callable[[Tensor], Tensor], x: Tensor, upstream: Tensor) -> Tensor:
+    """The gradient of an elementwise function."""
+    return jax.vjp(function, x)[1](upstream)[0]
+
+
+def derivative(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """The gradient of a function of one tensor, as a constant; 0 where it does not depend on the tensor."""
+    return jax.lax.stop_gradient(jax.grad(function)(jax.lax.stop_gradient(x)))
+
+
+def without_nan_gradient(x: Tensor) -> Tensor:
+    """Returns `x`, with a gradient of 0 where it would be NaN: one invalid batch must not make all weights NaN."""
+    return with_gradient(lambda x: x, lambda x, upstream: jnp.where(jnp.isnan(upstream), 0.0, upstream))(x)
+
+
+def is_differentiated(x: Tensor) -> bool:
+    """Whether a gradient with respect to what `x` was computed from is being recorded: in a training step."""
+    return type(x).__name__ in _DIFFERENTIATED
+
+
+# Masks and logits, which Keras cannot attach to tensors of JAX
+
+
+def logits_behind(p: Tensor, activation: str) -> Tensor | None:
+    """`None`: Keras cannot say from which logits it computed `p`."""
+    return None
+
+
+# Tracing
+
+
+def as_graph(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Returns a function that is compiled, for code that is slow to trace."""
+    return jax.jit(function)
+
+
+def compiled(function: Callable[..., Tensor]) -> list[Callable[..., Tensor]]:
+    """The function in every way in which this backend runs it, besides eagerly."""
+    return [jax.jit(function)]
+
+
+def outside_of_graphs() -> contextlib.AbstractContextManager[Any]:
+    """A scope in which variables have values, even while a step is being traced."""
+    return jax.ensure_compile_time_eval()
+
+
+# Devices
+
+
+def sum_over_replicas(totals: Tensor) -> Tensor:
+    """The totals themselves, which are those of the global batch."""
+    return totals
+
+
+def gather_samples(samples: Any) -> Any:
+    """The samples themselves, which are those of the global batch."""
+    return samples
