@@ -9,9 +9,8 @@ from typing import Any
 import keras
 import numpy as np
 
-from keras_softsets._checks import check_choice, check_number, check_whole_number
-from keras_softsets.callbacks._journal import Journal
-from keras_softsets.callbacks._monitors import monitored_sign, monitored_value
+from keras_softsets._checks import check_choice, check_flag, check_number, check_whole_number
+from keras_softsets.callbacks._journal import Journal, monitored_sign, monitored_value
 
 _STATISTICS: dict[str, Callable[[list[float]], float]] = {
     # Rational arithmetic, rounded once: with a float sum, a flat history would "improve" by rounding errors.
@@ -130,7 +129,7 @@ class WindowedEarlyStopping(keras.callbacks.Callback):
         self.statistic = check_choice("statistic", statistic, tuple(_STATISTICS))
         self.min_delta = check_number("min_delta", min_delta, 0.0)
         self.mode = check_choice("mode", mode, ("auto", "min", "max"))
-        self.restore_best_weights = restore_best_weights
+        self.restore_best_weights = check_flag("restore_best_weights", restore_best_weights)
         self.start_from_epoch = check_whole_number("start_from_epoch", start_from_epoch, 0)
         self.verbose = verbose
         self._journal = Journal(backup_dir, _FILES, monitor, entries=_STATE, arrays_entry="best_epoch")

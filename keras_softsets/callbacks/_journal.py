@@ -1,4 +1,7 @@
-"""A crash-safe journal for a callback: its states before the last two epochs, in files that are never half written."""
+"""What a callback that may resume keeps track of: the value that it monitors, and a crash-safe journal.
+
+The journal holds the states before the last two epochs, in files that are never half written.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,11 @@ import pathlib
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import IO, Any
 from urllib.parse import quote
 
+import keras
 import numpy as np
 
 from keras_softsets._checks import check_folder
@@ -192,3 +196,43 @@ def _write(path: pathlib.Path, write: Callable[[IO[bytes]], object]) -> None:
         file.flush()
         os.fsync(file.fileno())  # the whole machine may crash, not only the process
     os.replace(temporary, path)
+
+
+def monitored_value(monitor: str, epoch: int, logs: Mapping[str, Any]) -> float:
+    """Returns the monitor's value in the logs of an epoch (from 0)."""
+    if monitor not in logs:
+        raise ValueError(
+            f"`monitor` must be in the logs of each epoch (`val_...` needs validation data and validation_freq=1), "
+            f"but epoch {epoch + 1} has only {sorted(logs)}. Received: monitor={monitor!r}"
+        )
+    value = np.asarray(logs[monitor])
+    if value.size != 1:
+        raise ValueError(
+            f"`monitor` must be a single number, but epoch {epoch + 1} has one of shape {value.shape}; use a "
+            f"metric with an average. Received: monitor={monitor!r}"
+        )
+    return float(value.item())
+
+
+def monitored_sign(monitor: str, mode: str, model: keras.Model) -> float:
+    """Returns +1 if lower is better and -1 if higher is, by the rules of Keras's callbacks."""
+    if mode != "auto":
+        return 1.0 if mode == "min" else -1.0
+    name = monitor.removeprefix("val_")
+    if name == "loss" or name.endswith("_loss"):
+        return 1.0
+    for metric in _metrics(model):
+        # Keras 3 has no public name for it. Without the attribute, the user must say, as in Keras's own EarlyStopping.
+        direction = getattr(metric, "_direction", None)
+        if metric.name == name and direction in ("up", "down"):
+            return 1.0 if direction == "down" else -1.0
+    raise ValueError(
+        f"`mode` must be 'min' or 'max' for a monitor that is not a loss and does not know its direction. "
+        f"Received: mode='auto', monitor={monitor!r}"
+    )
+
+
+def _metrics(model: keras.Model) -> Iterator[Any]:
+    for metric in model.metrics:
+        yield metric
+        yield from getattr(metric, "metrics", ())  # Keras 3 keeps the metrics of `compile` in a container

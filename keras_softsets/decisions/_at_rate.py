@@ -18,34 +18,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from keras import ops
-
-from keras_softsets import _kernels
-from keras_softsets._backend import Tensor, clip
-from keras_softsets._checks import as_floats, check_number
-from keras_softsets._samples import Samples
-from keras_softsets.decisions._base import Decision, registered
+from keras_softsets._checks import as_floats, check_number, set_field, shown
+from keras_softsets.decisions._decision import Decision, register
 from keras_softsets.heaviside import Heaviside, TabulatedHeaviside
-
-_EDGE = 1.2e-7  # distance of soft thresholds from 0 and 1: what float32 resolves next to 1, and Keras's epsilon
-
-
-class Boundary(NamedTuple):
-    """Where rates are just met, (rates, classes).
-
-    Attributes:
-        threshold: The thresholds, in float32; every gradient treats them as constants.
-        met: Whether the rate is met there; if not, the threshold is where the rate is highest.
-    """
-
-    threshold: Tensor
-    met: Tensor
-
-    def inside(self) -> Tensor:
-        """The thresholds as approximations need them, inside (0, 1)."""
-        return clip(self.threshold, _EDGE, 1 - _EDGE)
 
 
 class AtRate(Decision):
@@ -56,25 +33,14 @@ class AtRate(Decision):
         rate: Name of the score that must meet them.
     """
 
-    rates: tuple[float, ...]
-    rate: ClassVar[str]
+    if TYPE_CHECKING:
 
-    @property
-    def rows(self) -> int:  # type: ignore[override]  # a property here
-        """The number of rates."""
-        return len(self.rates)
+        def __init__(self, rates: float | Sequence[float]) -> None: ...
 
-    def boundary(self, samples: Samples) -> Boundary:
-        """Finds the thresholds at which the rates are just met on these samples."""
-        arrays = (samples.label, samples.probability, samples.weight)
-        threshold, met = _kernels.boundary(*map(_constant, arrays), rate=self.rate, rates=self.rates)
-        return Boundary(ops.stop_gradient(threshold), met)
-
-    def memberships(self, samples: Samples, heaviside: Heaviside) -> Tensor:
-        """One row for each rate, at the boundary of these samples."""
-        found = self.boundary(samples)
-        threshold = found.inside() if heaviside.differentiable else found.threshold
-        return heaviside(samples.probability[None], threshold[:, None])
+    @classmethod
+    def named(cls, name: str, rates: Any) -> AtRate:
+        """Returns the decision; errors speak of the argument of this name."""
+        return cls(_rates_of(name, rates))
 
     def check(self, heaviside: Heaviside, classes: int | None = None) -> None:
         """Raises unless the approximation changes with the threshold."""
@@ -96,17 +62,21 @@ class AtRate(Decision):
         return {"rates": list(self.rates)}
 
     def __post_init__(self) -> None:
-        listed = as_floats(self.rates)
-        if not listed:
-            raise ValueError(
-                f"`{self.rate}` must be a number or a non-empty sequence of numbers greater than 0 and at most 1. "
-                f"Received: {self.rate}={self.rates!r}"
-            )
-        rates = tuple(check_number(self.rate, rate, 0.0, 1.0, open_low=True) for rate in listed)
-        object.__setattr__(self, "rates", rates)
+        set_field(self, "rates", _rates_of(self.rate, self.rates))
 
 
-@registered
+def _rates_of(name: str, values: Any) -> tuple[float, ...]:
+    """Returns rates as floats, or raises a `ValueError` about the argument of this name."""
+    listed = as_floats(values)
+    if not listed:
+        raise ValueError(
+            f"`{name}` must be a number or a non-empty sequence of numbers greater than 0 and at most 1. "
+            f"Received: {name}={shown(values)}"
+        )
+    return tuple(check_number(name, rate, 0.0, 1.0, open_low=True) for rate in listed)
+
+
+@register
 @dataclasses.dataclass(frozen=True)
 class AtRecall(AtRate):
     """The threshold at which a given share of the positives is found.
@@ -121,11 +91,14 @@ class AtRecall(AtRate):
         (1.0, 0.6666666666666666)
     """
 
-    rates: tuple[float, ...]
+    rates: tuple[float, ...] = dataclasses.field()
     rate = "recall"
+    if TYPE_CHECKING:
+
+        def __init__(self, rates: float | Sequence[float]) -> None: ...
 
 
-@registered
+@register
 @dataclasses.dataclass(frozen=True)
 class AtPrecision(AtRate):
     """The threshold at which a given share of the predicted positives is positive.
@@ -140,11 +113,14 @@ class AtPrecision(AtRate):
         (0.5, 1.0)
     """
 
-    rates: tuple[float, ...]
+    rates: tuple[float, ...] = dataclasses.field()
     rate = "precision"
+    if TYPE_CHECKING:
+
+        def __init__(self, rates: float | Sequence[float]) -> None: ...
 
 
-@registered
+@register
 @dataclasses.dataclass(frozen=True)
 class AtSpecificity(AtRate):
     """The threshold at which a given share of the negatives is decided as negative: 1 minus the false positive rate.
@@ -159,9 +135,8 @@ class AtSpecificity(AtRate):
         0.5
     """
 
-    rates: tuple[float, ...]
+    rates: tuple[float, ...] = dataclasses.field()
     rate = "specificity"
+    if TYPE_CHECKING:
 
-
-def _constant(x: Tensor | None) -> Tensor | None:
-    return None if x is None else ops.stop_gradient(x)
+        def __init__(self, rates: float | Sequence[float]) -> None: ...

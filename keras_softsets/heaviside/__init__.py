@@ -5,11 +5,11 @@ Each approximation is a small serializable value that is called as `h(p, thresho
 """
 
 from keras_softsets.heaviside._base import Heaviside as Heaviside
-from keras_softsets.heaviside._linear import LinearHeaviside as LinearHeaviside
-from keras_softsets.heaviside._pieces import Pieces as Pieces
-from keras_softsets.heaviside._resolve import HeavisideLike as HeavisideLike
-from keras_softsets.heaviside._resolve import get as get
-from keras_softsets.heaviside._resolve import written as written
-from keras_softsets.heaviside._sigmoid import SigmoidHeaviside as SigmoidHeaviside
-from keras_softsets.heaviside._step import StepHeaviside as StepHeaviside
+from keras_softsets.heaviside._base import Pieces as Pieces
+from keras_softsets.heaviside._functions import HeavisideLike as HeavisideLike
+from keras_softsets.heaviside._functions import LinearHeaviside as LinearHeaviside
+from keras_softsets.heaviside._functions import SigmoidHeaviside as SigmoidHeaviside
+from keras_softsets.heaviside._functions import StepHeaviside as StepHeaviside
+from keras_softsets.heaviside._functions import get as get
+from keras_softsets.heaviside._functions import written as written
 from keras_softsets.heaviside._tabulated import TabulatedHeaviside as TabulatedHeaviside

@@ -1,21 +1,42 @@
-"""The base of all approximations, and the decorator that makes those of this package values."""
+"""The base of all approximations, and the decorator that registers those of this package."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
 from collections.abc import Hashable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-import keras
 import numpy as np
 from keras import ops
 
-from keras_softsets._backend import Tensor, clip, keep_nan
-from keras_softsets.heaviside._pieces import Pieces
+from keras_softsets._adapters import registered
+from keras_softsets._backend import Tensor, clip, constant, keep_nan
+from keras_softsets._checks import shown
 
 Class = TypeVar("Class", bound=type)
+_register = registered("keras_softsets", module="keras_softsets.heaviside")
 _VALUES: set[type] = set()  # the approximations of this package, which never change once created
+SAME = 1e-12  # edges with a smaller relative difference are equal: 3 * 0.1 / 2 and 0.3 - 0.15 differ in the last bit
+
+
+class Pieces(NamedTuple):
+    """A family of piecewise-linear functions of p, one for each threshold, on common intervals (float64)."""
+
+    edges: np.ndarray  # (intervals + 1,), rising from 0 to 1 or beyond; interval i is [edges[i], edges[i + 1])
+    left: np.ndarray  # (thresholds, intervals): value at the left end of the interval
+    right: np.ndarray  # (thresholds, intervals): limit at its right end
+    slope: np.ndarray  # (thresholds, intervals): slope inside the interval
+    edge_slope: np.ndarray  # (thresholds, intervals + 1): slope on the edges themselves
+
+
+def merge_edges(values: Sequence[float]) -> np.ndarray:
+    """Returns the distinct values in rising order, the last of them 1."""
+    edges = np.unique(np.asarray(values, "float64"))
+    keep = np.append(True, np.diff(edges) > SAME * edges[1:])
+    edges = edges[keep]
+    edges[-1] = 1.0
+    return edges
 
 
 class Heaviside:
@@ -59,12 +80,13 @@ class Heaviside:
         """Raises a `ValueError` unless all are inside (0, 1); the step, which needs no slope, takes 0, 1, inf too."""
         try:
             values = np.asarray(thresholds, "float64")
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):  # the last for integers beyond the largest float
             values = np.array(np.nan)
         closed = ((values >= 0) & (values <= 1)) | (values == np.inf)
         if not np.all(((values > 0) & (values < 1)) if self.differentiable else closed):
             rule = "inside (0, 1)" if self.differentiable else "in [0, 1], or inf"
-            raise ValueError(f"`threshold` must be {rule} with heaviside={self!r}. Received: threshold={thresholds}")
+            received = f"threshold={shown(thresholds)}"
+            raise ValueError(f"`threshold` must be {rule} with heaviside={self!r}. Received: {received}")
 
     def cache_key(self) -> Hashable:
         """The key in the cache of kernels: type and fields, or for a user's class the instance and its numbers."""
@@ -95,12 +117,10 @@ class Heaviside:
         return f"{type(self).__name__}({arguments})"
 
 
-def value(kind: Class) -> Class:
-    """Makes an approximation of this package a value: a frozen dataclass that Keras can save."""
-    frozen: Any = dataclasses.dataclass(frozen=True)(kind)
-    frozen.__module__ = "keras_softsets.heaviside"  # saved files contain this name and must survive a move
-    _VALUES.add(frozen)
-    return keras.saving.register_keras_serializable(package="keras_softsets")(frozen)
+def register(kind: Class) -> Class:
+    """Registers an approximation of this package, a frozen dataclass, for saving, and as one that never changes."""
+    _VALUES.add(kind)
+    return _register(kind)
 
 
 def is_value(heaviside: Heaviside) -> bool:
@@ -109,14 +129,9 @@ def is_value(heaviside: Heaviside) -> bool:
     return type(heaviside) in _VALUES and all(map(is_value, parts))
 
 
-def set_field(instance: Any, name: str, checked: Any) -> None:
-    """Stores a checked argument in a frozen value, in `__post_init__`."""
-    object.__setattr__(instance, name, checked)
-
-
 def like(number: Any, p: Tensor) -> Tensor:
     """Returns a number or an array in the dtype of `p`."""
-    return ops.cast(number, p.dtype) if ops.is_tensor(number) else np.asarray(number, ops.dtype(p))
+    return ops.cast(number, p.dtype) if ops.is_tensor(number) else constant(np.asarray(number, ops.dtype(p)))
 
 
 def _key(attribute: Any) -> Hashable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,14 +10,14 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_softsets._backend import Tensor
-from keras_softsets._checks import check_whole_number
-from keras_softsets.heaviside._base import Heaviside, is_value, like, set_field, value
-from keras_softsets.heaviside._pieces import Pieces
-from keras_softsets.heaviside._resolve import get
+from keras_softsets._backend import Tensor, wide
+from keras_softsets._checks import check_whole_number, set_field
+from keras_softsets.heaviside._base import Heaviside, Pieces, is_value, like, register
+from keras_softsets.heaviside._functions import get
 
 
-@value
+@register
+@dataclasses.dataclass(frozen=True)
 class TabulatedHeaviside(Heaviside):
     """Look-up table over p truncated to a few decimals: the paper's remedy for the cost of many thresholds.
 
@@ -52,7 +53,7 @@ class TabulatedHeaviside(Heaviside):
         """Value of the base at the truncated p, with the chord's slope."""
         bins = 10**self.decimals
         table = np.arange(bins + 1) / bins
-        edges, exact = like(table, p), ops.convert_to_tensor(table, "float64")
+        edges, exact = like(table, p), ops.convert_to_tensor(table, wide())
         # The product is rounded; what counts is on which side of the nearest decimal p itself is.
         nearest = ops.cast(p * bins + 0.5, "int32")
         here = nearest - ops.cast(p < ops.take(edges, nearest), "int32")
@@ -67,7 +68,7 @@ class TabulatedHeaviside(Heaviside):
             return None
         bins = 10**self.decimals
         edges = np.arange(bins + 2) / bins
-        points = ops.convert_to_tensor(edges[:-1], "float64")
+        points = ops.convert_to_tensor(edges[:-1], wide())
         h = np.stack([ops.convert_to_numpy(self.base(points, threshold)) for threshold in thresholds])
         slope = np.pad(np.diff(h) * bins, ((0, 0), (0, 1)), "edge")
         return Pieces(edges, h, h, slope, np.pad(slope, ((0, 0), (0, 1)), "edge"))

@@ -4,8 +4,10 @@ The default, `heaviside="step"`, gives the usual metric; `heaviside="linear"` gi
 optimises, over the whole epoch instead of as a mean over batches.
 """
 
-from keras_softsets.evaluation import CURVE_THRESHOLDS as CURVE_THRESHOLDS
-from keras_softsets.metrics._cells import CellsMetric as CellsMetric
+from keras_softsets._evaluation import CURVE_THRESHOLDS as CURVE_THRESHOLDS
+from keras_softsets.metrics._base import CellsMetric as CellsMetric
+from keras_softsets.metrics._calibration import BrierScore as BrierScore
+from keras_softsets.metrics._calibration import CalibrationError as CalibrationError
 from keras_softsets.metrics._confusion import Confusion as Confusion
 from keras_softsets.metrics._confusion import MulticlassConfusion as MulticlassConfusion
 from keras_softsets.metrics._named import AUPRC as AUPRC
@@ -13,6 +15,7 @@ from keras_softsets.metrics._named import AUROC as AUROC
 from keras_softsets.metrics._named import F1 as F1
 from keras_softsets.metrics._named import MCC as MCC
 from keras_softsets.metrics._named import Accuracy as Accuracy
+from keras_softsets.metrics._named import AveragePrecision as AveragePrecision
 from keras_softsets.metrics._named import BalancedAccuracy as BalancedAccuracy
 from keras_softsets.metrics._named import FBeta as FBeta
 from keras_softsets.metrics._named import GMean as GMean
@@ -28,6 +31,6 @@ from keras_softsets.metrics._operating import PrecisionAtRecall as PrecisionAtRe
 from keras_softsets.metrics._operating import RecallAtPrecision as RecallAtPrecision
 from keras_softsets.metrics._operating import SensitivityAtSpecificity as SensitivityAtSpecificity
 from keras_softsets.metrics._operating import SpecificityAtSensitivity as SpecificityAtSensitivity
-from keras_softsets.metrics._score import NamedMetric as NamedMetric
-from keras_softsets.metrics._score import SoftSetMetric as SoftSetMetric
-from keras_softsets.metrics._scores import Scores as Scores
+from keras_softsets.metrics._several import Scores as Scores
+from keras_softsets.metrics._soft_set import NamedMetric as NamedMetric
+from keras_softsets.metrics._soft_set import SoftSetMetric as SoftSetMetric

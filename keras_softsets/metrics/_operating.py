@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keras_softsets._adapters import AtRateArguments
+from keras_softsets._checks import Average, ZeroDivision
 from keras_softsets.decisions import AtPrecision, AtRecall, AtSpecificity
-from keras_softsets.metrics._score import SoftSetMetric, register
+from keras_softsets.heaviside import HeavisideLike
+from keras_softsets.metrics._soft_set import SoftSetMetric, register
+
+if TYPE_CHECKING:
+    from typing_extensions import Never
 
 
 class OperatingPointMetric(AtRateArguments, SoftSetMetric):
@@ -18,13 +23,21 @@ class OperatingPointMetric(AtRateArguments, SoftSetMetric):
 class PrecisionAtRecall(OperatingPointMetric):
     """The best precision among all thresholds that find a given share of the positives; 0 if none does.
 
-    Like `keras.metrics.PrecisionAtRecall`, but with thresholds fine enough for probabilities of any size: exact for the
-    first 16,384 samples, and beyond that within 1e-4 unless much of the data is within 1e-5 of the threshold.
-    `threshold()` returns the threshold at which the metric has exactly this value.
+    Like `keras.metrics.PrecisionAtRecall`, but with thresholds fine enough for probabilities of any size: exact up to
+    16,384 samples. Beyond that, thresholds are 1/4,096 of p or of 1 - p apart, or closer, so a value can be off by
+    what the share of the data between two of them changes. `threshold()` returns the threshold at which the metric has
+    exactly this value.
 
     Args:
         recall: The recall, greater than 0 and at most 1, or a sequence over which precision is averaged.
-        **options: Those of `SoftSetMetric` except `threshold`.
+        name: Name of the metric.
+        heaviside: As in `SoftSetMetric`. Defaults to `"step"`.
+        average: As in `SoftSetMetric`. Defaults to `"macro"`.
+        from_logits: As in `SoftSetMetric`. Defaults to `False`.
+        zero_division: As in `SoftSetMetric`. Defaults to `0.0`.
+        ignore_class: As in `SoftSetMetric`. Defaults to `None`.
+        class_names: As in `SoftSetMetric`. Defaults to `None`.
+        dtype: As in `SoftSetMetric`. Defaults to `None`, floatx.
 
     Examples:
         >>> metric = PrecisionAtRecall(0.9)
@@ -36,8 +49,32 @@ class PrecisionAtRecall(OperatingPointMetric):
 
     score_name, rate_name, decision = "precision", "recall", AtRecall
 
-    def __init__(self, recall: float | Sequence[float], name: str = "precision_at_recall", **options: Any) -> None:
-        self._start(recall, name, options)
+    def __init__(
+        self,
+        recall: float | Sequence[float],
+        name: str = "precision_at_recall",
+        *,
+        heaviside: HeavisideLike = "step",
+        average: Average = "macro",
+        from_logits: bool = False,
+        zero_division: ZeroDivision = 0.0,
+        ignore_class: int | None = None,
+        class_names: Sequence[str] | None = None,
+        dtype: Any = None,
+        **score_args: Never,
+    ) -> None:
+        self._start(
+            recall,
+            name,
+            score_args,
+            heaviside=heaviside,
+            average=average,
+            from_logits=from_logits,
+            zero_division=zero_division,
+            ignore_class=ignore_class,
+            class_names=class_names,
+            dtype=dtype,
+        )
 
 
 @register
@@ -46,7 +83,14 @@ class RecallAtPrecision(OperatingPointMetric):
 
     Args:
         precision: The precision, greater than 0 and at most 1, or a sequence over which recall is averaged.
-        **options: Those of `SoftSetMetric` except `threshold`.
+        name: Name of the metric.
+        heaviside: As in `SoftSetMetric`. Defaults to `"step"`.
+        average: As in `SoftSetMetric`. Defaults to `"macro"`.
+        from_logits: As in `SoftSetMetric`. Defaults to `False`.
+        zero_division: As in `SoftSetMetric`. Defaults to `0.0`.
+        ignore_class: As in `SoftSetMetric`. Defaults to `None`.
+        class_names: As in `SoftSetMetric`. Defaults to `None`.
+        dtype: As in `SoftSetMetric`. Defaults to `None`, floatx.
 
     Examples:
         >>> round(float(RecallAtPrecision(0.6)([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
@@ -55,8 +99,32 @@ class RecallAtPrecision(OperatingPointMetric):
 
     score_name, rate_name, decision = "recall", "precision", AtPrecision
 
-    def __init__(self, precision: float | Sequence[float], name: str = "recall_at_precision", **options: Any) -> None:
-        self._start(precision, name, options)
+    def __init__(
+        self,
+        precision: float | Sequence[float],
+        name: str = "recall_at_precision",
+        *,
+        heaviside: HeavisideLike = "step",
+        average: Average = "macro",
+        from_logits: bool = False,
+        zero_division: ZeroDivision = 0.0,
+        ignore_class: int | None = None,
+        class_names: Sequence[str] | None = None,
+        dtype: Any = None,
+        **score_args: Never,
+    ) -> None:
+        self._start(
+            precision,
+            name,
+            score_args,
+            heaviside=heaviside,
+            average=average,
+            from_logits=from_logits,
+            zero_division=zero_division,
+            ignore_class=ignore_class,
+            class_names=class_names,
+            dtype=dtype,
+        )
 
 
 @register
@@ -66,7 +134,14 @@ class SensitivityAtSpecificity(OperatingPointMetric):
     Args:
         specificity: The specificity, greater than 0 and at most 1, or a sequence over which recall is averaged; `0.99`
             is 1 % false positives.
-        **options: Those of `SoftSetMetric` except `threshold`.
+        name: Name of the metric.
+        heaviside: As in `SoftSetMetric`. Defaults to `"step"`.
+        average: As in `SoftSetMetric`. Defaults to `"macro"`.
+        from_logits: As in `SoftSetMetric`. Defaults to `False`.
+        zero_division: As in `SoftSetMetric`. Defaults to `0.0`.
+        ignore_class: As in `SoftSetMetric`. Defaults to `None`.
+        class_names: As in `SoftSetMetric`. Defaults to `None`.
+        dtype: As in `SoftSetMetric`. Defaults to `None`, floatx.
 
     Examples:
         >>> round(float(SensitivityAtSpecificity(0.9)([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
@@ -79,9 +154,28 @@ class SensitivityAtSpecificity(OperatingPointMetric):
         self,
         specificity: float | Sequence[float],
         name: str = "sensitivity_at_specificity",
-        **options: Any,
+        *,
+        heaviside: HeavisideLike = "step",
+        average: Average = "macro",
+        from_logits: bool = False,
+        zero_division: ZeroDivision = 0.0,
+        ignore_class: int | None = None,
+        class_names: Sequence[str] | None = None,
+        dtype: Any = None,
+        **score_args: Never,
     ) -> None:
-        self._start(specificity, name, options)
+        self._start(
+            specificity,
+            name,
+            score_args,
+            heaviside=heaviside,
+            average=average,
+            from_logits=from_logits,
+            zero_division=zero_division,
+            ignore_class=ignore_class,
+            class_names=class_names,
+            dtype=dtype,
+        )
 
 
 @register
@@ -90,7 +184,14 @@ class SpecificityAtSensitivity(OperatingPointMetric):
 
     Args:
         sensitivity: The recall, greater than 0 and at most 1, or a sequence over which specificity is averaged.
-        **options: Those of `SoftSetMetric` except `threshold`.
+        name: Name of the metric.
+        heaviside: As in `SoftSetMetric`. Defaults to `"step"`.
+        average: As in `SoftSetMetric`. Defaults to `"macro"`.
+        from_logits: As in `SoftSetMetric`. Defaults to `False`.
+        zero_division: As in `SoftSetMetric`. Defaults to `0.0`.
+        ignore_class: As in `SoftSetMetric`. Defaults to `None`.
+        class_names: As in `SoftSetMetric`. Defaults to `None`.
+        dtype: As in `SoftSetMetric`. Defaults to `None`, floatx.
 
     Examples:
         >>> round(float(SpecificityAtSensitivity(0.9)([0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.9])), 4)
@@ -103,6 +204,25 @@ class SpecificityAtSensitivity(OperatingPointMetric):
         self,
         sensitivity: float | Sequence[float],
         name: str = "specificity_at_sensitivity",
-        **options: Any,
+        *,
+        heaviside: HeavisideLike = "step",
+        average: Average = "macro",
+        from_logits: bool = False,
+        zero_division: ZeroDivision = 0.0,
+        ignore_class: int | None = None,
+        class_names: Sequence[str] | None = None,
+        dtype: Any = None,
+        **score_args: Never,
     ) -> None:
-        self._start(sensitivity, name, options)
+        self._start(
+            sensitivity,
+            name,
+            score_args,
+            heaviside=heaviside,
+            average=average,
+            from_logits=from_logits,
+            zero_division=zero_division,
+            ignore_class=ignore_class,
+            class_names=class_names,
+            dtype=dtype,
+        )

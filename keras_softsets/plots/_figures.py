@@ -8,7 +8,8 @@ import numpy as np
 from keras import ops
 
 from keras_softsets._backend import Tensor
-from keras_softsets.confusion import ConfusionMatrix, confusion_matrix
+from keras_softsets.confusion import confusion_matrix
+from keras_softsets.matrices import ConfusionMatrix
 
 Figure = Any  # matplotlib is optional, even for type checkers
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

@@ -14,25 +14,19 @@ Examples:
     fraud_savings(alert_cost=0.05)
 """
 
-from keras_softsets.scores._arithmetic import ratio as ratio
-from keras_softsets.scores._arithmetic import square_root as square_root
-from keras_softsets.scores._arithmetic import zero_division_as as zero_division_as
-from keras_softsets.scores._averaging import AVERAGES as AVERAGES
-from keras_softsets.scores._averaging import averaged as averaged
-from keras_softsets.scores._averaging import averaged_sets as averaged_sets
-from keras_softsets.scores._averaging import check_average as check_average
-from keras_softsets.scores._averaging import check_zero_division as check_zero_division
-from keras_softsets.scores._averaging import of_matrices as of_matrices
-from keras_softsets.scores._averaging import of_matrix as of_matrix
+from keras_softsets.matrices import ratio as ratio
+from keras_softsets.matrices import square_root as square_root
 from keras_softsets.scores._classes import kappa as kappa
 from keras_softsets.scores._classes import multiclass_accuracy as multiclass_accuracy
+from keras_softsets.scores._classes import multiclass_cost as multiclass_cost
 from keras_softsets.scores._classes import multiclass_mcc as multiclass_mcc
+from keras_softsets.scores._curves import average_precision as average_precision
 from keras_softsets.scores._curves import pr_auc as pr_auc
 from keras_softsets.scores._curves import roc_auc as roc_auc
-from keras_softsets.scores._curves import rows_in_order as rows_in_order
 from keras_softsets.scores._formulas import accuracy as accuracy
 from keras_softsets.scores._formulas import balanced_accuracy as balanced_accuracy
 from keras_softsets.scores._formulas import cohen_kappa as cohen_kappa
+from keras_softsets.scores._formulas import cost as cost
 from keras_softsets.scores._formulas import f1 as f1
 from keras_softsets.scores._formulas import f_beta as f_beta
 from keras_softsets.scores._formulas import g_mean as g_mean
@@ -43,7 +37,6 @@ from keras_softsets.scores._formulas import recall as recall
 from keras_softsets.scores._formulas import specificity as specificity
 from keras_softsets.scores._formulas import tversky as tversky
 from keras_softsets.scores._formulas import youden_j as youden_j
-from keras_softsets.scores._registry import RESERVED as RESERVED
 from keras_softsets.scores._registry import Score as Score
 from keras_softsets.scores._registry import get as get
 from keras_softsets.scores._registry import names as names

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from keras import ops
 
 from keras_softsets._backend import Tensor
-from keras_softsets._checks import check_choice
-from keras_softsets.multiclass import MulticlassMatrix
-from keras_softsets.scores._arithmetic import ratio, square_root
+from keras_softsets._checks import check_choice, check_costs
+from keras_softsets.matrices import MulticlassMatrix, ratio, square_root
 from keras_softsets.scores._registry import score
 
 
@@ -53,7 +54,7 @@ def multiclass_mcc(matrix: MulticlassMatrix) -> Tensor:
 def kappa(matrix: MulticlassMatrix, weights: str | None = None) -> Tensor:
     """Agreement of true and decided class beyond chance, from below 0 to 1 (Cohen's kappa).
 
-    Formula: `1 - sum w_ij counts[i, j] / sum w_ij t_i p_j * s`, where the price w_ij of deciding class i as j is 1
+    Formula: `1 - sum w_ij counts[i, j] / sum w_ij t_i p_j * s`, where the cost w_ij of deciding class i as j is 1
     (`weights=None`), |i - j| (`"linear"`) or (i - j)^2 (`"quadratic"`, for ordinal classes).
 
     Examples:
@@ -66,12 +67,31 @@ def kappa(matrix: MulticlassMatrix, weights: str | None = None) -> Tensor:
         [Cohen, 1968](https://doi.org/10.1037/h0026256)
     """
     share = _shares(matrix)
-    price = _prices(check_choice("weights", weights, (None, "linear", "quadratic")), share)
-    expected = ops.sum(price * share.true[:, None] * share.decided[None, :])
-    return ratio(expected - ops.sum(price * share.counts), expected, share)
+    cost = _costs(check_choice("weights", weights, (None, "linear", "quadratic")), share)
+    expected = ops.sum(cost * share.true[:, None] * share.decided[None, :])
+    return ratio(expected - ops.sum(cost * share.counts), expected, share)
 
 
-def _prices(weights: str | None, matrix: MulticlassMatrix) -> Tensor:
+@score(of="classes")
+def multiclass_cost(matrix: MulticlassMatrix, costs: Sequence[Sequence[float]] | None = None) -> Tensor:
+    """Minus the mean cost of a decision among many classes; by default, minus the share of errors.
+
+    Formula: `-sum of costs[i][j] counts[i, j] / sum of counts`, where `costs[i][j]` is the cost of deciding true class
+    i as j. `Argmax(costs=...)` decides for the class of least expected cost.
+
+    Examples:
+        >>> float(multiclass_cost(MulticlassMatrix([[3.0, 1.0], [0.0, 4.0]]), costs=[[0, 2], [50, 0]]))
+        -0.25
+
+    Reference:
+        [Elkan, 2001](https://dl.acm.org/doi/10.5555/1642194.1642224)
+    """
+    classes = matrix.counts.shape[-1]
+    each = 1 - np.eye(classes) if costs is None else np.array(check_costs("costs", costs, classes))
+    return -ratio(ops.sum(ops.cast(each, matrix.counts.dtype) * matrix.counts), matrix.total, matrix)
+
+
+def _costs(weights: str | None, matrix: MulticlassMatrix) -> Tensor:
     classes = matrix.counts.shape[-1]
     distance = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes)))
     power = {None: distance > 0, "linear": distance, "quadratic": distance**2}[weights]
@@ -81,4 +101,4 @@ def _prices(weights: str | None, matrix: MulticlassMatrix) -> Tensor:
 
 def _shares(matrix: MulticlassMatrix) -> MulticlassMatrix:
     total = ops.stop_gradient(matrix.total)
-    return MulticlassMatrix(matrix.counts / ops.where(total > 0, total, 1.0))
+    return matrix._replace(counts=matrix.counts / ops.where(total > 0, total, 1.0))

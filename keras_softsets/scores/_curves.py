@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-from contextvars import ContextVar
-
 from keras import ops
 
-from keras_softsets._backend import Tensor, clip
+from keras_softsets._backend import Tensor, clip, maximum
 from keras_softsets._checks import check_number
-from keras_softsets.confusion import ConfusionMatrix
-from keras_softsets.scores._arithmetic import ratio, undefined_where
+from keras_softsets.matrices import ConfusionMatrix, ratio, undefined_where
 from keras_softsets.scores._formulas import precision, recall, specificity
 from keras_softsets.scores._registry import score
-
-_in_order: ContextVar[bool] = ContextVar("in_order", default=False)
-
-
-@contextlib.contextmanager
-def rows_in_order(known: bool = True) -> Iterator[None]:
-    """A context in which curve scores assume that rows are in order of rising thresholds, if that is `known`.
-
-    Otherwise they sort the rows, since cells may be given by hand; XLA takes seconds to compile a sort.
-    """
-    token = _in_order.set(known)
-    try:
-        yield
-    finally:
-        _in_order.reset(token)
 
 
 @score(curve=True)
@@ -58,7 +38,7 @@ def roc_auc(cells: ConfusionMatrix, max_fpr: float | None = None) -> Tensor:
         chance = limit**2 / 2
         area = (1 + (_area_below(fpr, tpr, limit) - chance) / (limit - chance)) / 2
     missing = ops.logical_or(cells.positives[0] <= 0, cells.negatives[0] <= 0)
-    return undefined_where(missing, area)
+    return undefined_where(missing, area, cells)
 
 
 @score(curve=True)
@@ -90,11 +70,33 @@ def pr_auc(cells: ConfusionMatrix, min_recall: float | None = None) -> Tensor:
     if min_recall is None:
         area = ops.sum((width[:-1] - width[1:]) * mean, 0)
     else:
-        span = 1 - check_number("min_recall", min_recall, 0.0, 1 - 1e-9)
+        span = max(1 - check_number("min_recall", min_recall, 0.0, 1.0, open_high=True), 1e-9)
         end = ops.where(called[1:] > 0, height[1:], height[:-1])
         # The part up to `span` of 1 - recall, which rises with the threshold.
         area = _area_of_parts(1 - width[1:], 1 - width[:-1], end, height[:-1], span) / span
-    return undefined_where(cells.positives[0] <= 0, area)
+    return undefined_where(cells.positives[0] <= 0, area, cells)
+
+
+@score(curve=True)
+def average_precision(cells: ConfusionMatrix) -> Tensor:
+    """Mean of the precisions at all thresholds, each weighted by its gain in recall, as in scikit-learn.
+
+    Formula: `sum of (recall_k - recall_(k + 1)) precision_k` over rising thresholds k, of which the first is 0.
+    Unlike `pr_auc`, it does not interpolate between the points. 0 without positives.
+
+    Examples:
+        >>> cells = ConfusionMatrix(tp=[[4.0], [2.0]], fp=[[2.0], [0.0]], fn=[[1.0], [3.0]], tn=[[3.0], [5.0]])
+        >>> round(float(average_precision(cells)[0]), 3)
+        0.767
+
+    Reference:
+        [scikit-learn](https://scikit-learn.org/stable/modules/generated/sklearn.metrics.average_precision_score.html)
+    """
+    cells = _by_threshold(cells)
+    share = ratio(cells.positives, cells.total, cells)[:1]
+    height = ops.concatenate([share, precision(cells)], 0)
+    width = _with_corners(recall(cells))
+    return undefined_where(cells.positives[0] <= 0, ops.sum((width[:-1] - width[1:]) * height, 0), cells)
 
 
 def _area_below(x: Tensor, y: Tensor, limit: float) -> Tensor:
@@ -105,14 +107,14 @@ def _area_below(x: Tensor, y: Tensor, limit: float) -> Tensor:
 def _area_of_parts(right: Tensor, left: Tensor, right_height: Tensor, left_height: Tensor, limit: float) -> Tensor:
     """Adds up trapezia from `left` to `right`, cut off at a limit."""
     width = right - left
-    inside = clip(limit - left, 0.0, ops.maximum(width, 0.0))
+    inside = clip(limit - left, 0.0, maximum(width, 0.0))
     slope = (right_height - left_height) / ops.where(width > 0, width, 1.0)
     return ops.sum(inside * (left_height + slope * inside / 2), 0)
 
 
 def _by_threshold(cells: ConfusionMatrix) -> ConfusionMatrix:
-    """Cells in order of rising threshold, in whatever order the user gave them."""
-    if _in_order.get():
+    """Cells in order of rising threshold, in whatever order the user gave them; XLA takes seconds to compile a sort."""
+    if cells.rising:
         return cells
     order = ops.argsort(-ops.stop_gradient(recall(cells) - specificity(cells)), 0)
     return cells.map(lambda cell: ops.take_along_axis(cell, order, 0))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from keras import ops
 
 from keras_softsets._backend import Tensor
-from keras_softsets._checks import check_number
-from keras_softsets.confusion import ConfusionMatrix
-from keras_softsets.scores._arithmetic import ratio, square_root
+from keras_softsets._checks import check_costs, check_number
+from keras_softsets.matrices import ConfusionMatrix, ratio, square_root
 from keras_softsets.scores._registry import score
 
 
@@ -196,7 +197,7 @@ def cohen_kappa(cells: ConfusionMatrix) -> Tensor:
 
 @score
 def tversky(cells: ConfusionMatrix, alpha: float = 0.5, beta: float = 0.5) -> Tensor:
-    """Tversky index: `alpha` is the price of a false positive, `beta` that of a false negative.
+    """Tversky index: `alpha` is the cost of a false positive, `beta` that of a false negative.
 
     Formula: `tp / (tp + alpha fp + beta fn)`. Equals F1 at 0.5, 0.5 and Jaccard at 1, 1.
 
@@ -225,6 +226,29 @@ def youden_j(cells: ConfusionMatrix) -> Tensor:
         [Youden, 1950](https://doi.org/10.1002/1097-0142(1950)3:1%3C32::AID-CNCR2820030106%3E3.0.CO;2-3)
     """
     return recall(cells) + specificity(cells) - 1
+
+
+@score
+def cost(cells: ConfusionMatrix, costs: Sequence[Sequence[float]] = ((0.0, 1.0), (1.0, 0.0))) -> Tensor:
+    """Minus the mean cost of a decision, in the unit of `costs`; with the default costs, minus the share of errors.
+
+    Formula: `-(costs[0][0] tn + costs[0][1] fp + costs[1][0] fn + costs[1][1] tp) / (tp + fp + fn + tn)`
+
+    `costs[i][j]` is the cost of deciding true class i as j, so `[[0, 1], [50, 0]]` says that a miss costs 50 false
+    alarms; negative costs are gains. If probabilities are calibrated, the cheapest threshold is known without tuning:
+    `a / (a + b)` with `a = costs[0][1] - costs[0][0]` and `b = costs[1][0] - costs[1][1]`, here 1 / 51. A larger matrix
+    makes it `multiclass_cost`, and so does an argmax, which decides for all classes at once.
+
+    Examples:
+        >>> round(float(cost(ConfusionMatrix(tp=3.0, fp=4.0, fn=1.0, tn=12.0), costs=[[0, 1], [50, 0]])), 4)
+        -2.7
+
+    Reference:
+        [Elkan, 2001](https://dl.acm.org/doi/10.5555/1642194.1642224)
+    """
+    ((right_no, alarm), (miss, right_yes)) = check_costs("costs", costs, 2)
+    spent = right_no * cells.tn + alarm * cells.fp + miss * cells.fn + right_yes * cells.tp
+    return -ratio(spent, cells.total, cells)
 
 
 def _shares(cells: ConfusionMatrix) -> ConfusionMatrix:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
-from keras_softsets._backend import OpError, Tensor, scratch_graph
-from keras_softsets._checks import check_choice
-from keras_softsets.confusion import ConfusionMatrix
-from keras_softsets.multiclass import MulticlassMatrix
+from keras_softsets._backend import DTYPE_ERRORS, Tensor, try_out
+from keras_softsets._checks import check_choice, shown
+from keras_softsets.matrices import ConfusionMatrix, MulticlassMatrix
+from keras_softsets.scores._suggestions import argument_hint, similar_score
 
 # Arguments of losses, metrics and `evaluate`: a saved score's parameter with such a name would be lost.
 RESERVED = (
@@ -31,8 +31,9 @@ RESERVED = (
         "curve",
         "monotone",
         "decision",
+        "class_names",
     ),
-    "at_least",
+    *("at_least", "interval", "against", "resamples", "seed", "plateau", "folds", "offsets"),
 )
 
 
@@ -71,12 +72,17 @@ class Score:
     def __call__(self, *args: Any, **parameters: Any) -> Any:
         """Scores a matrix if the first argument is one; otherwise returns the score with these parameters."""
         if args and isinstance(args[0], _MATRIX[self.of]):
-            return self._value(_map(_floating, args[0]), {**self.parameters, **self._named(*args[1:], **parameters)})
+            return self._value(args[0].map(_floating), {**self.parameters, **self._named(args[1:], parameters)})
         return self.bind(*args, **parameters)
 
     def bind(self, *args: Any, **parameters: Any) -> Score:
         """Returns the same score with other parameters, which are checked at once."""
-        named = {**self.parameters, **self._named(*args, **parameters)}
+        return self._bound(args, parameters)
+
+    def _bound(
+        self, args: Sequence[Any], parameters: Mapping[str, Any], caller: Callable[..., Any] | None = None
+    ) -> Score:
+        named = {**self.parameters, **self._named(args, parameters, caller)}
         numbers = {name: getattr(value, "tolist", lambda v=value: v)() for name, value in named.items()}  # for JSON
         return Score(self.function, of=self.of, curve=self.curve, registered=self.registered, **numbers).checked()
 
@@ -89,7 +95,8 @@ class Score:
         if tried in _WORKING:
             return self
         errors = []
-        for size in (1, 8):  # a score may be made for several thresholds or classes
+        square = [len(value) - 1 for value in self.parameters.values() if isinstance(value, (list, tuple))]  # costs
+        for size in (*square, 1, 8):  # a score may be made for several thresholds or classes
             try:
                 self._try(size)
             except Exception as error:
@@ -101,21 +108,17 @@ class Score:
         raise errors[0]
 
     def _try(self, size: int) -> None:
-        try:
-            with scratch_graph():  # runs nothing, so that devices can still be set up afterwards
-                self(_ones(self.of, size))
-        except RuntimeError:  # the score holds a tensor or a variable, which a graph of its own cannot read
-            self(_ones(self.of, size))
+        try_out(lambda: self(_ones(self.of, size)))
 
     def _value(self, matrix: Any, parameters: dict[str, Any]) -> Tensor:
         dtype = ops.dtype(matrix[0])
         try:
             value = ops.convert_to_tensor(self.function(matrix, **parameters))
-        except (TypeError, ValueError, OpError):
+        except DTYPE_ERRORS:
             # A score may contain float32 numbers, which TensorFlow does not multiply with float64 cells.
             if dtype == "float32":
                 raise
-            value = ops.convert_to_tensor(self.function(_map(_to_float32, matrix), **parameters))
+            value = ops.convert_to_tensor(self.function(matrix.map(_to_float32), **parameters))
         if not keras.backend.is_float_dtype(ops.dtype(value)):
             raise ValueError(
                 f"A score must return floating-point values; multiply by ops.cast(condition, 'float32') instead of a "
@@ -123,20 +126,30 @@ class Score:
             )
         return ops.cast(value, dtype)
 
-    def _named(self, *args: Any, **parameters: Any) -> dict[str, Any]:
+    def _named(
+        self, args: Sequence[Any], parameters: Mapping[str, Any], caller: Callable[..., Any] | None = None
+    ) -> dict[str, Any]:
+        """The parameters by name; errors suggest other arguments of `caller`, the function or class that was called."""
         if not args and not parameters:
             return {}
         names = list(inspect.signature(self.function).parameters)[1:]
-        unknown = [name for name in parameters if name not in names]
-        close = difflib.get_close_matches(unknown[0], (*names, *RESERVED), 1) if unknown else []
-        if close:
-            raise ValueError(
-                f"There is no argument `{unknown[0]}`; did you mean `{close[0]}`? Received: {unknown[0]}=..."
-            )
-        if unknown or len(args) > len(names):
-            allowed = ", ".join(names) or "no parameters"
-            raise ValueError(f"Score `{self.name}` takes {allowed}. Received: {(*args, *unknown)}")
+        allowed = ", ".join(names) or "no parameters"
+        unknown = next((name for name in parameters if name not in names), None)
+        if unknown is not None:
+            hint = argument_hint(unknown, names, caller) or f"score `{self.name}` takes {allowed}."
+            raise ValueError(f"There is no argument `{unknown}`; {hint} Received: {unknown}=...")
+        if len(args) > len(names):
+            raise ValueError(f"Score `{self.name}` takes {allowed}. Received: {shown(tuple(args))}")
         return {**dict(zip(names, args)), **parameters}
+
+    def config(self) -> dict[str, Any]:
+        """Returns the name under which a saved score is found, and its parameters."""
+        if not self.registered:
+            raise ValueError(
+                "A score must be registered to be saved: decorate the function with @keras_softsets.score. "
+                f"Received: score={self.function!r}"
+            )
+        return {"score": self.name, **self.parameters}
 
     def __reduce__(self) -> Any:
         if not self.registered:
@@ -164,9 +177,10 @@ def _ones(of: str, size: int) -> Any:
     return ConfusionMatrix(*[ops.ones((size + 1, size))] * 4)
 
 
+ScoreLike = str | Score | Callable[[Any], Tensor]
 _REGISTRY: dict[str, Score] = {}
 _WORKING: set[tuple[Callable[..., Tensor], str]] = set()
-_MATRIX: dict[str, type] = {"cells": ConfusionMatrix, "classes": MulticlassMatrix}
+_MATRIX: dict[str, Any] = {"cells": ConfusionMatrix, "classes": MulticlassMatrix}
 
 
 def score(function: Callable[..., Tensor] | None = None, *, of: str = "cells", curve: bool = False) -> Any:
@@ -219,23 +233,49 @@ def get(identifier: str | Score | Callable[..., Tensor], **parameters: Any) -> S
         >>> get("f_beta", beta=2)
         f_beta(beta=2)
     """
+    return resolve(identifier, parameters)
+
+
+def resolve(
+    identifier: Any,
+    parameters: Mapping[str, Any],
+    caller: Callable[..., Any] | None = None,
+    *,
+    argument: str = "`score`",
+    received: str | None = None,
+) -> Score:
+    """Like `get`, with errors that speak of the function or class that was called, and of its argument.
+
+    Args:
+        identifier: A name, a score or a plain function.
+        parameters: The score's parameters.
+        caller: The function or class to which the user passed the parameters.
+        argument: What must be a score.
+        received: What was passed as such.
+    """
     if isinstance(identifier, str) and identifier in _REGISTRY:
-        found = _REGISTRY[identifier]
+        costs = parameters.get("costs") if identifier == "cost" else None
+        larger = isinstance(costs, (list, tuple, np.ndarray)) and len(costs) > 2
+        found = _REGISTRY["multiclass_cost" if larger else identifier]
     elif isinstance(identifier, Score):
         found = identifier
     elif callable(identifier) and not isinstance(identifier, (type, keras.Loss, keras.Metric)):
         found = Score(identifier, registered=False)
     else:
+        similar = similar_score(identifier, names())
         raise ValueError(
-            f"`score` must be one of {', '.join(names())}, or a function of a ConfusionMatrix, not a loss or a "
-            "metric; a saved score of your own is known once the module with its @score is imported. "
-            f"Received: score={identifier!r}"
+            f"{argument} must be one of {', '.join(names())}, or a function of a ConfusionMatrix, not a loss or a "
+            "metric; a saved score of your own is known once the module with its @score is imported"
+            f"{f'; did you mean `{similar}`?' if similar else '.'} Received: {received or f'score={shown(identifier)}'}"
         )
-    return found.bind(**parameters) if parameters else found.checked()
+    return found._bound((), parameters, caller) if parameters else found.checked()
 
 
-def _map(function: Callable[[Tensor], Tensor], matrix: Any) -> Any:
-    return type(matrix)(*map(function, matrix))
+def at_argmax(score: Score) -> Score:
+    """Returns a score for an argmax: as a mean over classes against the rest, `cost` would swap their roles."""
+    if score.function is not _REGISTRY["cost"].function:
+        return score
+    return _REGISTRY["multiclass_cost"]._bound((), score.parameters)
 
 
 def _floating(cell: Tensor) -> Tensor:
