@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
 import numpy as np
 from keras import ops
 
-from keras_softsets import _replicas
-from keras_softsets._adapters import registered
+from keras_softsets import _backend
+from keras_softsets._adapters import call, registered, written_dtype
 from keras_softsets._backend import Tensor, outside_of_graphs
 from keras_softsets._inputs import paired
-from keras_softsets._repr import call, written_dtype
 from keras_softsets.blends import _checks, _metrics
-from keras_softsets.blends._sums import Sums, sums
-from keras_softsets.losses import SoftSetLoss
+from keras_softsets.blends._checks import OURS
+from keras_softsets.blends._metrics import Sums, sums
 
 register = registered("keras_softsets", module="keras_softsets.blends")
 
@@ -37,11 +36,12 @@ class BlendedLoss(keras.losses.Loss):
     for a batch, such as `keras.losses.Dice`, cannot be exact in this way; it is averaged over replicas.
 
     Args:
-        parts: The losses by name, instances of `keras.losses.Loss` from this package or any other. Each keeps its own
+        parts: The losses by name, instances of `keras.losses.Loss` from this package or any other, or names of Keras's
+            own such as `"binary_crossentropy"`; or a list, in which each has its loss's name. Each keeps its own
             `from_logits`, which must be the same in all parts that have one.
-        weights: The weight of each part, at least 0, by the same names. They are held in a variable, so that
-            `set_weights` and `BlendSchedule` can change them during training without retracing. Defaults to `None`,
-            1.0 for each.
+        weights: The weight of each part, at least 0, by the same names or in the same order. They are held in a
+            variable, so that `set_weights` and `BlendSchedule` can change them during training without retracing.
+            Defaults to `None`, 1.0 for each.
         name: Name of the loss. Defaults to `"blended_loss"`.
         dtype: Type of the result. Defaults to `None`, floatx.
 
@@ -62,8 +62,8 @@ class BlendedLoss(keras.losses.Loss):
 
     def __init__(
         self,
-        parts: Mapping[str, keras.losses.Loss],
-        weights: Mapping[str, float] | None = None,
+        parts: Mapping[str, keras.losses.Loss | str] | Sequence[keras.losses.Loss | str],
+        weights: Mapping[str, float] | Sequence[float] | None = None,
         *,
         name: str = "blended_loss",
         dtype: Any = None,
@@ -73,14 +73,16 @@ class BlendedLoss(keras.losses.Loss):
         if any(isinstance(part, BlendedLoss) for part in self.parts.values()):
             raise ValueError(f"`parts` must not hold a blend; list its parts instead. Received: parts={self.parts}")
         values = _checks.check_weights(dict.fromkeys(self.parts, 1.0) if weights is None else weights, self.parts)
-        self._weights = keras.Variable(list(values.values()), dtype="float64", trainable=False, name="blend_weights")
+        self._weights = keras.Variable(
+            list(values.values()), dtype=_backend.STATE, trainable=False, name="blend_weights"
+        )
 
     @property
     def weights(self) -> dict[str, float]:
         """The current weights."""
         return dict(zip(self.parts, map(float, ops.convert_to_numpy(self._weights))))
 
-    def set_weights(self, weights: Mapping[str, float]) -> None:
+    def set_weights(self, weights: Mapping[str, float] | Sequence[float]) -> None:
         """Changes the weights of all parts, even between two training steps."""
         self._weights.assign(np.array(list(_checks.check_weights(weights, self.parts).values())))
 
@@ -99,10 +101,11 @@ class BlendedLoss(keras.losses.Loss):
         """
         return [_metrics.of_part(key, part) for key, part in self.parts.items()]
 
+    @_backend.untraced
     def __call__(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Computes the blend of the global batch, divided by the number of replicas."""
         with keras.name_scope(self.name):
-            labels, predictions = paired(y_true, y_pred)
+            labels, predictions, sample_weight = paired(y_true, y_pred, sample_weight)
             for key, part in self.parts.items():
                 _checks.check_ids(key, part, labels, predictions)
             values = self._values(labels, predictions, sample_weight)
@@ -115,14 +118,14 @@ class BlendedLoss(keras.losses.Loss):
 
     def _values(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None) -> list[Tensor]:
         """The value of each part, in float64."""
-        alone = not _replicas.keras_scales()
-        others = [part for part in self.parts.values() if not (alone or isinstance(part, SoftSetLoss))]
+        alone = not _backend.keras_scales()
+        others = [part for part in self.parts.values() if not (alone or isinstance(part, OURS))]
         shared = iter(_over_replicas([sums(part, y_true, y_pred, sample_weight) for part in others], others))
         values = [
-            part(y_true, y_pred, sample_weight) if alone or isinstance(part, SoftSetLoss) else next(shared)
+            part(y_true, y_pred, sample_weight) if alone or isinstance(part, OURS) else next(shared)
             for part in self.parts.values()
         ]
-        return [ops.cast(value, "float64") for value in values]
+        return [ops.cast(value, _backend.wide()) for value in values]
 
     def __repr__(self) -> str:
         with outside_of_graphs():
@@ -148,6 +151,7 @@ def _over_replicas(local: list[Sums], parts: list[keras.losses.Loss]) -> list[Te
     if not local:
         return []
     pairs = [ops.cast(ops.stack([total, divisor]), "float32") for total, divisor in local]
-    summed = [Sums(*ops.unstack(pair, 2)) for pair in ops.unstack(_replicas.sum_over(ops.stack(pairs)), len(local))]
+    shared = _backend.sum_over_replicas(ops.stack(pairs))
+    summed = [Sums(*ops.unstack(pair, 2)) for pair in ops.unstack(shared, len(local))]
     losses = [found.total if part.reduction == "sum" else found.ratio() for found, part in zip(summed, parts)]
-    return [loss / _replicas.count() for loss in losses]
+    return [loss / _backend.replica_count() for loss in losses]

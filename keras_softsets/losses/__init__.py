@@ -4,12 +4,15 @@
 named class. Weights, `class_weight` and masks enter the cells, never the finished loss.
 """
 
-from keras_softsets.evaluation import PAPER_THRESHOLDS as PAPER_THRESHOLDS
+from keras_softsets._evaluation import PAPER_THRESHOLDS as PAPER_THRESHOLDS
 from keras_softsets.losses._base import NamedLoss as NamedLoss
 from keras_softsets.losses._base import SoftSetLoss as SoftSetLoss
+from keras_softsets.losses._guided import GuidedCrossentropy as GuidedCrossentropy
+from keras_softsets.losses._guided import GuidedWeights as GuidedWeights
 from keras_softsets.losses._named import SoftAccuracy as SoftAccuracy
 from keras_softsets.losses._named import SoftAUPRC as SoftAUPRC
 from keras_softsets.losses._named import SoftAUROC as SoftAUROC
+from keras_softsets.losses._named import SoftAveragePrecision as SoftAveragePrecision
 from keras_softsets.losses._named import SoftBalancedAccuracy as SoftBalancedAccuracy
 from keras_softsets.losses._named import SoftF1 as SoftF1
 from keras_softsets.losses._named import SoftFBeta as SoftFBeta

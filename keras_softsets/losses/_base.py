@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import keras
 from keras import ops
 
-from keras_softsets import _replicas
-from keras_softsets._adapters import NamedScore, registered
-from keras_softsets._backend import Tensor, without_autograph
-from keras_softsets._repr import Shown
-from keras_softsets._samples import Samples
-from keras_softsets.evaluation import PAPER_THRESHOLDS, Evaluation, ScoreLike
+from keras_softsets import _backend
+from keras_softsets._adapters import Shown, registered
+from keras_softsets._backend import Tensor, untraced
+from keras_softsets._checks import Average, ZeroDivision, refuse_positional
+from keras_softsets._evaluation import PAPER_THRESHOLDS, Evaluation
+from keras_softsets.decisions._decision import DecisionLike, is_threshold
 from keras_softsets.heaviside import HeavisideLike
+from keras_softsets.samples import explain_in_graph
+from keras_softsets.scores._registry import ScoreLike, resolve
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from typing_extensions import Never, Unpack
 
-    from keras_softsets._adapters import LossOptions
+    from keras_softsets._adapters import ScoreParameters
 
 register = registered("keras_softsets", module="keras_softsets.losses")
 
@@ -35,10 +37,12 @@ class SoftSetLoss(Shown, keras.losses.Loss):
         threshold: How probabilities become decisions: a number inside (0, 1), a sequence over which the score is
             averaged, `"argmax"`, or a value such as `PerClass([0.2, 0.7])`; see `keras_softsets.decisions`. Defaults to
             `None`: 0.5; the argmax for scores of the c x c matrix; for areas under a curve 0.1, 0.2, ..., 0.9.
-        heaviside: `"linear"`, `"sigmoid"` or a `Heaviside`. Defaults to `"linear"`.
+        heaviside: `"linear"`, `"sigmoid"` or a `Heaviside`; not for an argmax, which has a `temperature` instead.
+            Defaults to `"linear"`.
         average: How the values of several classes become one: `"macro"` (mean), `"micro"` (cells summed over classes),
-            `"weighted"` (by positives), a sequence of the classes' importances, or `None` (left to `reduction`).
-            Defaults to `"macro"`.
+            `"weighted"` (by positives), a sequence of the classes' importances, `"samples"` (`"micro"`
+            of each sample: `per_sample=True`), or `None` (left to `reduction`).
+            Scores of the c x c matrix have one value anyway. Defaults to `"macro"`.
         from_logits: Whether predictions are logits, of a sigmoid or, where the largest class wins, of a softmax.
             Defaults to `False`.
         zero_division: Value of a score that is 0 / 0: `0.0`, `1.0`, or `"ignore"` to leave it out of the average (for
@@ -68,13 +72,29 @@ class SoftSetLoss(Shown, keras.losses.Loss):
         self,
         score: ScoreLike,
         *,
+        threshold: DecisionLike | None = None,
         heaviside: HeavisideLike = "linear",
+        average: Average = "macro",
+        from_logits: bool = False,
+        zero_division: ZeroDivision = 0.0,
+        per_sample: bool = False,
+        ignore_class: int | None = None,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = None,
         dtype: Any = None,
-        **options: Any,
+        **score_args: Unpack[ScoreParameters],
     ) -> None:
-        self.evaluation = Evaluation([score], heaviside=heaviside, curve=PAPER_THRESHOLDS, **options)
+        self.evaluation = Evaluation(
+            [resolve(score, score_args, type(self))],
+            threshold=threshold,
+            heaviside=heaviside,
+            average=average,
+            from_logits=from_logits,
+            zero_division=zero_division,
+            per_sample=per_sample,
+            ignore_class=ignore_class,
+            curve=PAPER_THRESHOLDS,
+        )
         default_name = self.name_prefix + self.evaluation.scores[0].name
         super().__init__(name=name or default_name, reduction=reduction, dtype=dtype)
         if not self.evaluation.heaviside.differentiable:
@@ -83,7 +103,7 @@ class SoftSetLoss(Shown, keras.losses.Loss):
                 f"Received: heaviside={self.evaluation.heaviside!r}"
             )
 
-    @without_autograph
+    @untraced
     def __call__(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Computes the loss of the global batch, divided by the number of replicas.
 
@@ -92,15 +112,17 @@ class SoftSetLoss(Shown, keras.losses.Loss):
         """
         with keras.name_scope(self.name):
             totals = self.global_totals(y_true, y_pred, sample_weight)
-            return ops.cast(self.of_totals(totals) / _replicas.count(), self.dtype)
+            return ops.cast(self.of_totals(totals) / _backend.replica_count(), self.dtype)
 
     def global_totals(self, y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """The cells of the batch over all replicas, in float64: scores do not depend on the order of the samples."""
-        totals = self.evaluation.totals(y_true, y_pred, sample_weight, gather=_of_all_replicas)
-        return _replicas.sum_over(totals)
+        """The totals of the batch over all replicas, in float64: scores do not depend on the order of the samples."""
+        samples = self.evaluation.samples(y_true, y_pred, sample_weight)
+        totals = self.evaluation.sum(samples)
+        explain_in_graph(samples, totals)
+        return _backend.sum_over_replicas(totals)
 
     def of_totals(self, totals: Tensor) -> Tensor:
-        """The loss of cells, wherever they were summed."""
+        """The loss of totals, wherever they were summed."""
         (value,) = self.evaluation.values(totals)
         return self.of_value(value)
 
@@ -120,7 +142,7 @@ class SoftSetLoss(Shown, keras.losses.Loss):
     def _reduced(self, loss: Tensor) -> Tensor:
         if self.reduction in (None, "none") or len(loss.shape) == 0:
             return loss
-        return ops.sum(loss) if self.reduction == "sum" else ops.mean(loss)
+        return ops.sum(loss) if self.reduction == "sum" else _backend.mean(loss)
 
     def _arguments(self) -> dict[str, Any]:
         return {**super()._arguments(), "reduction": self.reduction}
@@ -131,16 +153,46 @@ class SoftSetLoss(Shown, keras.losses.Loss):
         return {**ours, **super().get_config(), "dtype": self.dtype}  # Keras (3.15.1) omits dtype
 
 
-def _of_all_replicas(samples: Samples) -> Samples:
-    if _replicas.count() == 1:
-        return samples
-    label, prediction = (_replicas.gather(ops.stop_gradient(x)) for x in (samples.label, samples.prediction))
-    weight = None if samples.weight is None else _replicas.gather(samples.weight)
-    return samples._replace(label=label, prediction=prediction, weight=weight)
+class NamedLoss(SoftSetLoss):
+    """A `SoftSetLoss` whose class determines the score; otherwise takes the same arguments.
 
+    Attributes:
+        score_name: The score.
+    """
 
-class NamedLoss(NamedScore, SoftSetLoss):
-    """A `SoftSetLoss` whose class determines the score; otherwise takes the same arguments."""
+    score_name: ClassVar[str]
 
-    def __init__(self, **options: Unpack[LossOptions]) -> None:
-        super().__init__(self.score_name, **options)
+    def __init__(
+        self,
+        *positional: Never,
+        threshold: DecisionLike | None = None,
+        heaviside: HeavisideLike = "linear",
+        average: Average = "macro",
+        from_logits: bool = False,
+        zero_division: ZeroDivision = 0.0,
+        per_sample: bool = False,
+        ignore_class: int | None = None,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = None,
+        dtype: Any = None,
+        **score_args: Never,
+    ) -> None:
+        refuse_positional(type(self), positional, is_threshold)
+        super().__init__(
+            self.score_name,
+            threshold=threshold,
+            heaviside=heaviside,
+            average=average,
+            from_logits=from_logits,
+            zero_division=zero_division,
+            per_sample=per_sample,
+            ignore_class=ignore_class,
+            reduction=reduction,
+            name=name,
+            dtype=dtype,
+            **score_args,
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor, from which Keras rebuilds the loss."""
+        return {name: value for name, value in super().get_config().items() if name != "score"}

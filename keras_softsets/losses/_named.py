@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from keras_softsets.decisions import DecisionLike
+from keras_softsets.decisions._decision import DecisionLike
 from keras_softsets.losses._base import NamedLoss, SoftSetLoss, register
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from keras_softsets._adapters import LossOptions
+    from keras_softsets._adapters import CurveLossOptions, LossOptions, ScoreParameters
 
 
 @register
@@ -108,6 +108,9 @@ class SoftSpecificity(NamedLoss):
 class SoftJaccard(NamedLoss):
     """Loss 1 - Jaccard index (intersection over union). See `scores.jaccard`.
 
+    Alone, it does not start where classes are rare, as in most masks: use `loss_for("jaccard")`, which adds
+    cross-entropy.
+
     Examples:
         >>> round(float(SoftJaccard()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
         0.4037
@@ -145,8 +148,8 @@ class SoftTversky(NamedLoss):
     """Loss 1 - Tversky index. See `scores.tversky`.
 
     Args:
-        alpha: Price of a false positive, at least 0. Defaults to `0.5`.
-        beta: Price of a false negative, at least 0. Defaults to `0.5`.
+        alpha: Cost of a false positive, at least 0. Defaults to `0.5`.
+        beta: Cost of a false negative, at least 0. Defaults to `0.5`.
         **options: Those of `SoftSetLoss`.
 
     Examples:
@@ -183,9 +186,9 @@ class SoftAUROC(NamedLoss):
         threshold: DecisionLike | None = None,
         name: str = "soft_auroc",
         max_fpr: float | None = None,
-        **options: Any,
+        **options: Unpack[CurveLossOptions],
     ) -> None:
-        part: dict[str, Any] = {} if max_fpr is None else {"max_fpr": max_fpr}
+        part: ScoreParameters = {} if max_fpr is None else {"max_fpr": max_fpr}
         SoftSetLoss.__init__(self, self.score_name, threshold=threshold, name=name, **part, **options)
 
 
@@ -212,10 +215,25 @@ class SoftAUPRC(NamedLoss):
         threshold: DecisionLike | None = None,
         name: str = "soft_auprc",
         min_recall: float | None = None,
-        **options: Any,
+        **options: Unpack[CurveLossOptions],
     ) -> None:
-        part: dict[str, Any] = {} if min_recall is None else {"min_recall": min_recall}
+        part: ScoreParameters = {} if min_recall is None else {"min_recall": min_recall}
         SoftSetLoss.__init__(self, self.score_name, threshold=threshold, name=name, **part, **options)
+
+
+@register
+class SoftAveragePrecision(NamedLoss):
+    """Loss 1 - average precision over `threshold`. See `scores.average_precision`.
+
+    `threshold` holds the thresholds of the curve, by default 0.1, 0.2, ..., 0.9; "everything is positive" is always
+    added.
+
+    Examples:
+        >>> round(float(SoftAveragePrecision()([0, 1, 1], [0.3, 0.4, 0.9])), 4)
+        0.1294
+    """
+
+    score_name = "average_precision"
 
 
 @register
@@ -225,8 +243,8 @@ class SoftKappa(NamedLoss):
     For ordinal classes (grades, stages, stars): deciding 5 instead of 1 costs sixteen times as much as 2 instead of 1.
 
     Args:
-        weights: Price of a wrong class: `"quadratic"` or `"linear"` in the distance between classes, or `None` for a
-            price of 1. Defaults to `"quadratic"`.
+        weights: Cost of a wrong class: `"quadratic"` or `"linear"` in the distance between classes, or `None` for a
+            cost of 1. Defaults to `"quadratic"`.
         **options: Those of `SoftSetLoss`; `threshold` is `"argmax"` or a value such as `Argmax(temperature=0.5)`.
 
     Examples:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keras_softsets._adapters import AtRateArguments
+from keras_softsets._checks import Average, ZeroDivision
 from keras_softsets.decisions import AtPrecision, AtRecall, AtSpecificity
+from keras_softsets.heaviside import HeavisideLike
 from keras_softsets.losses._base import SoftSetLoss, register
+
+if TYPE_CHECKING:
+    from typing_extensions import Never
 
 
 class OperatingPointLoss(AtRateArguments, SoftSetLoss):
@@ -25,7 +30,14 @@ class SoftPrecisionAtRecall(OperatingPointLoss):
     Args:
         recall: The recall, greater than 0 and at most 1, or a sequence over which precision is averaged: 0.95, 0.96,
             ..., 1 gives the area under that part of the precision-recall curve.
-        **options: Those of `SoftSetLoss` except `threshold`.
+        name: Name of the loss.
+        heaviside: As in `SoftSetLoss`. Defaults to `"linear"`.
+        average: As in `SoftSetLoss`. Defaults to `"macro"`.
+        from_logits: As in `SoftSetLoss`. Defaults to `False`.
+        zero_division: As in `SoftSetLoss`. Defaults to `0.0`.
+        ignore_class: As in `SoftSetLoss`. Defaults to `None`.
+        reduction: As in `SoftSetLoss`. Defaults to `"sum_over_batch_size"`.
+        dtype: As in `SoftSetLoss`. Defaults to `None`, floatx.
 
     Examples:
         >>> round(float(SoftPrecisionAtRecall(0.9)([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.9])), 4)
@@ -37,8 +49,32 @@ class SoftPrecisionAtRecall(OperatingPointLoss):
 
     score_name, rate_name, decision = "precision", "recall", AtRecall
 
-    def __init__(self, recall: float | Sequence[float], name: str = "soft_precision_at_recall", **options: Any) -> None:
-        self._start(recall, name, options)
+    def __init__(
+        self,
+        recall: float | Sequence[float],
+        name: str = "soft_precision_at_recall",
+        *,
+        heaviside: HeavisideLike = "linear",
+        average: Average = "macro",
+        from_logits: bool = False,
+        zero_division: ZeroDivision = 0.0,
+        ignore_class: int | None = None,
+        reduction: str | None = "sum_over_batch_size",
+        dtype: Any = None,
+        **score_args: Never,
+    ) -> None:
+        self._start(
+            recall,
+            name,
+            score_args,
+            heaviside=heaviside,
+            average=average,
+            from_logits=from_logits,
+            zero_division=zero_division,
+            ignore_class=ignore_class,
+            reduction=reduction,
+            dtype=dtype,
+        )
 
 
 @register
@@ -50,7 +86,14 @@ class SoftRecallAtPrecision(OperatingPointLoss):
 
     Args:
         precision: The precision, greater than 0 and at most 1, or a sequence over which recall is averaged.
-        **options: Those of `SoftSetLoss` except `threshold`.
+        name: Name of the loss.
+        heaviside: As in `SoftSetLoss`. Defaults to `"linear"`.
+        average: As in `SoftSetLoss`. Defaults to `"macro"`.
+        from_logits: As in `SoftSetLoss`. Defaults to `False`.
+        zero_division: As in `SoftSetLoss`. Defaults to `0.0`.
+        ignore_class: As in `SoftSetLoss`. Defaults to `None`.
+        reduction: As in `SoftSetLoss`. Defaults to `"sum_over_batch_size"`.
+        dtype: As in `SoftSetLoss`. Defaults to `None`, floatx.
 
     Examples:
         >>> round(float(SoftRecallAtPrecision(0.6)([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.9])), 4)
@@ -63,9 +106,31 @@ class SoftRecallAtPrecision(OperatingPointLoss):
     score_name, rate_name, decision = "recall", "precision", AtPrecision
 
     def __init__(
-        self, precision: float | Sequence[float], name: str = "soft_recall_at_precision", **options: Any
+        self,
+        precision: float | Sequence[float],
+        name: str = "soft_recall_at_precision",
+        *,
+        heaviside: HeavisideLike = "linear",
+        average: Average = "macro",
+        from_logits: bool = False,
+        zero_division: ZeroDivision = 0.0,
+        ignore_class: int | None = None,
+        reduction: str | None = "sum_over_batch_size",
+        dtype: Any = None,
+        **score_args: Never,
     ) -> None:
-        self._start(precision, name, options)
+        self._start(
+            precision,
+            name,
+            score_args,
+            heaviside=heaviside,
+            average=average,
+            from_logits=from_logits,
+            zero_division=zero_division,
+            ignore_class=ignore_class,
+            reduction=reduction,
+            dtype=dtype,
+        )
 
 
 @register
@@ -75,7 +140,14 @@ class SoftSensitivityAtSpecificity(OperatingPointLoss):
     Args:
         specificity: The specificity, greater than 0 and at most 1, or a sequence over which recall is averaged, which
             gives a part of the area under the ROC curve.
-        **options: Those of `SoftSetLoss` except `threshold`.
+        name: Name of the loss.
+        heaviside: As in `SoftSetLoss`. Defaults to `"linear"`.
+        average: As in `SoftSetLoss`. Defaults to `"macro"`.
+        from_logits: As in `SoftSetLoss`. Defaults to `False`.
+        zero_division: As in `SoftSetLoss`. Defaults to `0.0`.
+        ignore_class: As in `SoftSetLoss`. Defaults to `None`.
+        reduction: As in `SoftSetLoss`. Defaults to `"sum_over_batch_size"`.
+        dtype: As in `SoftSetLoss`. Defaults to `None`, floatx.
 
     Examples:
         >>> round(float(SoftSensitivityAtSpecificity(0.9)([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.9])), 4)
@@ -91,9 +163,28 @@ class SoftSensitivityAtSpecificity(OperatingPointLoss):
         self,
         specificity: float | Sequence[float],
         name: str = "soft_sensitivity_at_specificity",
-        **options: Any,
+        *,
+        heaviside: HeavisideLike = "linear",
+        average: Average = "macro",
+        from_logits: bool = False,
+        zero_division: ZeroDivision = 0.0,
+        ignore_class: int | None = None,
+        reduction: str | None = "sum_over_batch_size",
+        dtype: Any = None,
+        **score_args: Never,
     ) -> None:
-        self._start(specificity, name, options)
+        self._start(
+            specificity,
+            name,
+            score_args,
+            heaviside=heaviside,
+            average=average,
+            from_logits=from_logits,
+            zero_division=zero_division,
+            ignore_class=ignore_class,
+            reduction=reduction,
+            dtype=dtype,
+        )
 
 
 @register
@@ -102,7 +193,14 @@ class SoftSpecificityAtSensitivity(OperatingPointLoss):
 
     Args:
         sensitivity: The recall, greater than 0 and at most 1, or a sequence over which specificity is averaged.
-        **options: Those of `SoftSetLoss` except `threshold`.
+        name: Name of the loss.
+        heaviside: As in `SoftSetLoss`. Defaults to `"linear"`.
+        average: As in `SoftSetLoss`. Defaults to `"macro"`.
+        from_logits: As in `SoftSetLoss`. Defaults to `False`.
+        zero_division: As in `SoftSetLoss`. Defaults to `0.0`.
+        ignore_class: As in `SoftSetLoss`. Defaults to `None`.
+        reduction: As in `SoftSetLoss`. Defaults to `"sum_over_batch_size"`.
+        dtype: As in `SoftSetLoss`. Defaults to `None`, floatx.
 
     Examples:
         >>> round(float(SoftSpecificityAtSensitivity(0.9)([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.9])), 4)
@@ -118,6 +216,25 @@ class SoftSpecificityAtSensitivity(OperatingPointLoss):
         self,
         sensitivity: float | Sequence[float],
         name: str = "soft_specificity_at_sensitivity",
-        **options: Any,
+        *,
+        heaviside: HeavisideLike = "linear",
+        average: Average = "macro",
+        from_logits: bool = False,
+        zero_division: ZeroDivision = 0.0,
+        ignore_class: int | None = None,
+        reduction: str | None = "sum_over_batch_size",
+        dtype: Any = None,
+        **score_args: Never,
     ) -> None:
-        self._start(sensitivity, name, options)
+        self._start(
+            sensitivity,
+            name,
+            score_args,
+            heaviside=heaviside,
+            average=average,
+            from_logits=from_logits,
+            zero_division=zero_division,
+            ignore_class=ignore_class,
+            reduction=reduction,
+            dtype=dtype,
+        )
