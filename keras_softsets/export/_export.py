@@ -1,31 +1,77 @@
 """A classifier for production: the model, its threshold and its label in one SavedModel, laid out for TF Serving."""
 
+from __future__ import annotations
+
 import os
 import pathlib
 import tempfile
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import keras
-import tensorflow as tf
-from numpy.typing import ArrayLike
+import numpy as np
 
-from keras_softsets._checks import check_folder
-from keras_softsets.decisions import Argmax
-from keras_softsets.export._logits import linear_head
-from keras_softsets.export._serving import check_probabilities, check_threshold, is_stateful, trace
+from keras_softsets._backend import require_tensorflow
+from keras_softsets._checks import check_flag, check_folder
+from keras_softsets.decisions._decision import DecisionLike
+from keras_softsets.export._classifier import Decide, check_from_logits
+from keras_softsets.export._files import check_version, flush, publish, write_warmup
 from keras_softsets.export._signature import Inputs, inputs_of
-from keras_softsets.export._versions import check_version, flush, publish
-from keras_softsets.export._warmup import write_warmup
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+
+def trace(model: keras.Model, inputs: Inputs, decide: Decide) -> Any:
+    """Returns the function from named tensors to `probability` and `label`; raises errors of the model at once."""
+    import tensorflow as tf
+
+    def serve(tensors: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        output = model(inputs.packed(tensors), training=False)
+        decide.check(output)
+        return decide(output)
+
+    def traced(any_batch_size: bool) -> Any:
+        specs = inputs.specs(any_batch_size=any_batch_size)
+        function = tf.function(serve, input_signature=[specs], autograph=False)
+        function.get_concrete_function()
+        return function
+
+    if is_stateful(model):  # it would accept any batch size and fail on most
+        return traced(any_batch_size=False)
+    try:
+        return traced(any_batch_size=True)
+    except Exception:
+        if not inputs.declare_batch_size():
+            raise
+        return traced(any_batch_size=False)
+
+
+def is_stateful(model: keras.Model) -> bool:
+    """Returns whether a layer keeps a state with a fixed number of rows from one batch to the next."""
+    # Keras 3 has no public name for all layers, including those in wrappers and in models.
+    return any(getattr(layer, "stateful", False) for layer in model._flatten_layers())
+
+
+def check_probabilities(probability: tf.Tensor) -> None:
+    """Raises if the model's answers to an example cannot be probabilities."""
+    values = probability.numpy()
+    if not np.all((values >= -1e-6) & (values <= 1 + 1e-6)):  # an average of probabilities can be 1.0000001
+        raise ValueError(
+            "`model` must answer `warmup` with probabilities; for logits, pass from_logits=True. "
+            f"Received: outputs from {values.min():g} to {values.max():g}"
+        )
 
 
 def export_classifier(
     model: keras.Model,
     path: str | bytes | os.PathLike[str],
-    threshold: ArrayLike | Argmax = 0.5,
+    threshold: DecisionLike = 0.5,
     version: int | None = None,
     *,
     from_logits: bool = False,
     warmup: Any = None,
+    shift: float | Sequence[float] = 0.0,
 ) -> pathlib.Path:
     """Writes `path/<version>/`, a SavedModel that answers with probabilities and with labels.
 
@@ -55,15 +101,17 @@ def export_classifier(
     Args:
         model: A functional, sequential or subclassed model with one output; it must be built.
         path: Local folder that holds the versions, created if needed.
-        threshold: A number in [0, 1], or one for each class (the last axis of the output), as an array or anything that
-            NumPy can convert to one; `inf` is never reached. Or `"argmax"`, or an `Argmax` such as `tune_threshold`
-            returns with `decision="argmax"`. Defaults to `0.5`.
+        threshold: A number in [0, 1], or inf, which is never reached; `PerClass([...])` for each class (the last axis
+            of the output); `"argmax"`, or an `Argmax` with offsets; or what `tune_threshold` returns. Defaults to
+            `0.5`.
         version: Number of the version. Defaults to `None`: one more than the highest that exists, starting with 1.
         from_logits: Whether the model's output needs a sigmoid, or with the argmax a softmax, to become a probability.
             Defaults to `False`, which is refused for a functional or sequential model that ends in a linear layer.
         warmup: A batch of inputs as the model takes them, which TF Serving answers before it reports the version as
             ready: `assets.extra/tf_serving_warmup_requests`. The model must answer it with probabilities, which also
             detects logits that the layers do not reveal. Defaults to `None`: no request.
+        shift: A number, or one for each class, that is taken off the logit of `probability`, as in `as_classifier`:
+            `GuidedCrossentropy.shift()` makes it calibrated. The label stays as it is. Defaults to `0.0`.
 
     Returns:
         The folder of the new version.
@@ -73,6 +121,7 @@ def export_classifier(
         FileExistsError: If `version` exists. Nothing is ever overwritten.
 
     Examples:
+        >>> import tensorflow as tf
         >>> model = keras.Sequential([keras.Input((2,), name="x"), keras.layers.Dense(1, kernel_initializer="ones")])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     served = tf.saved_model.load(export_classifier(model, folder, threshold=0.7, from_logits=True))
@@ -83,11 +132,12 @@ def export_classifier(
     Reference:
         [TF Serving's REST API](https://www.tensorflow.org/tfx/serving/api_rest).
     """
-    folder = check_folder("path", path)
+    require_tensorflow("export_classifier, which writes a SavedModel,")
+    folder, from_logits = check_folder("path", path), check_flag("from_logits", from_logits)
     check_version(folder, version)
-    thresholds, inputs = check_threshold(threshold), inputs_of(model)
-    _check_from_logits(model, from_logits)
-    serve = trace(model, inputs, thresholds, from_logits)
+    decide, inputs = Decide(threshold, shift, from_logits), inputs_of(model)
+    check_from_logits(model, from_logits)
+    serve = trace(model, inputs, decide)
     example = None if warmup is None else _example(model, inputs, serve, warmup)
     archive = keras.export.ExportArchive()
     archive.track(model)  # for lookup tables; variables would be found anyway
@@ -100,15 +150,6 @@ def export_classifier(
             write_warmup(finished, folder.absolute().name, example)
         flush(finished)
         return publish(finished, folder, version)
-
-
-def _check_from_logits(model: keras.Model, from_logits: bool) -> None:
-    if not from_logits and (layer := linear_head(model)) is not None:
-        raise ValueError(
-            "`from_logits` must be True for a model that ends in a linear layer, because its outputs are logits; if "
-            "they are probabilities, end it in keras.layers.ReLU(max_value=1.0), which leaves them unchanged. "
-            f"Received: from_logits=False, last layer {layer.name!r}"
-        )
 
 
 def _example(model: keras.Model, inputs: Inputs, serve: Any, warmup: Any) -> dict[str, tf.Tensor]:

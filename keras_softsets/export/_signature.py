@@ -8,11 +8,13 @@ import keyword
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
-import tensorflow as tf
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 _NAMED_BY_KERAS = re.compile(r"(keras_tensor|input_layer)(_\d+)?")
 
@@ -26,6 +28,8 @@ class Inputs:
 
     def specs(self, *, any_batch_size: bool) -> dict[str, tf.TensorSpec]:
         """Returns what the signature accepts: batches of any size, or of the sizes that the model declares."""
+        import tensorflow as tf
+
         tensors = zip(self.names, keras.tree.flatten(self.structure), strict=True)
         shapes = {name: ((None, *t.shape[1:]) if any_batch_size else t.shape, t.dtype) for name, t in tensors}
         return {name: tf.TensorSpec(shape, dtype, name) for name, (shape, dtype) in shapes.items()}
@@ -40,6 +44,8 @@ class Inputs:
 
     def unpacked(self, batch: Any, specs: Mapping[str, tf.TensorSpec]) -> dict[str, tf.Tensor]:
         """Returns a batch in the structure that the model takes as named tensors."""
+        import tensorflow as tf
+
         leaves: list[Any] = []
         try:
             keras.tree.map_structure_up_to(self.structure, leaves.append, batch)

@@ -6,4 +6,4 @@ Examples:
     (14, 14)
 """
 
-from keras_softsets.testing._check import check_score as check_score
+from keras_softsets.testing._check_score import check_score as check_score

@@ -1,6 +1,11 @@
-"""Thresholds and offsets that maximise a score on data: `tune_threshold`, and what it returns."""
+"""The former name of `keras_softsets.tuning`."""
 
-from keras_softsets.thresholds._results import ThresholdCurve as ThresholdCurve
-from keras_softsets.thresholds._results import TunedThreshold as TunedThreshold
-from keras_softsets.thresholds._results import TunedThresholdWithCurve as TunedThresholdWithCurve
-from keras_softsets.thresholds._tune import tune_threshold as tune_threshold
+import sys
+
+from keras_softsets.decisions import _tuned as _results
+from keras_softsets.tuning import ThresholdCurve as ThresholdCurve
+from keras_softsets.tuning import TunedThreshold as TunedThreshold
+from keras_softsets.tuning import TunedThresholdWithCurve as TunedThresholdWithCurve
+from keras_softsets.tuning import tune_threshold as tune_threshold
+
+sys.modules[f"{__name__}._results"] = _results  # the path in pickles of earlier versions

@@ -1,5 +1,6 @@
 """The plug-in threshold: the threshold that maximises a score on data, found exactly."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -7,13 +8,23 @@ import numpy as np
 from keras import ops
 
 from keras_softsets import scores
-from keras_softsets._checks import check_choice
-from keras_softsets._samples import as_numbers
+from keras_softsets._checks import check_average, check_choice, check_flag, check_number, check_whole_number
 from keras_softsets.decisions import PerClass
-from keras_softsets.thresholds._at_least import rules_of
-from keras_softsets.thresholds._curves import best_of, columns_of, curve_of, within
-from keras_softsets.thresholds._offsets import tune_offsets
-from keras_softsets.thresholds._results import ThresholdCurve, TunedThreshold, TunedThresholdWithCurve
+from keras_softsets.decisions._tuned import ThresholdCurve, TunedThreshold, TunedThresholdWithCurve
+from keras_softsets.evaluation import evaluate
+from keras_softsets.samples import as_numbers, check_order
+from keras_softsets.scores._registry import at_argmax, resolve
+from keras_softsets.tuning._auto import FOLDS, tune_auto_offsets, without_each
+from keras_softsets.tuning._offsets import tune_offsets
+from keras_softsets.tuning._thresholds import (
+    at_threshold,
+    best_of,
+    check_importances,
+    columns_of,
+    curve_of,
+    rules_of,
+    within,
+)
 
 
 def tune_threshold(
@@ -28,6 +39,10 @@ def tune_threshold(
     ignore_class: int | None = None,
     at_least: Mapping[Any, float] | None = None,
     curve: bool = False,
+    plateau: float | None = None,
+    folds: int | None = None,
+    offsets: str = "free",
+    interval: float | None = None,
     **score_args: Any,
 ) -> TunedThreshold | TunedThresholdWithCurve:
     """Finds the threshold at which `y_pred >= threshold` has the best score.
@@ -46,6 +61,11 @@ def tune_threshold(
     from none, each class in turn gets the offset that is best given those of the others, again exactly and in
     O(n log n), until no class gains. Each is halfway between two samples that switch to the class; among offsets of
     equal score, the one nearest to 0 is chosen. The result is never worse than no offsets, but need not be the best.
+
+    On held-out halves of eight data sets, `folds=5` was ahead of the best threshold by 0.005 ± 0.0025 (F1 and MCC; mean
+    and standard error over data sets), less than the two standard errors that were set in advance for another default,
+    and a plateau by nothing. Looked at afterwards, the lead of folds is that of small data: 0.010 ± 0.004 where 100
+    samples chose the threshold, 0.003 ± 0.003 with 500, 0.001 ± 0.001 with all (`benchmarks/tuner_rules.py`).
 
     Tune on data that the model was not trained on, and report the score on a third set: on the data that chose it, the
     best of many thresholds looks too good.
@@ -69,6 +89,18 @@ def tune_threshold(
             (names, or values such as `scores.f_beta(beta=2)`) to numbers, which every class must meet. Defaults to
             `None`.
         curve: Whether to return all thresholds and scores as well; not for offsets. Defaults to `False`.
+        plateau: How much worse than the best a threshold may be to belong to its plateau, such as 0.01; the threshold
+            nearest to the plateau's middle is chosen, by which it depends less on single samples. Defaults to `None`:
+            the best itself.
+        folds: Number of folds, such as 5. For thresholds, the mean of those that are found without each fold, with
+            which no single sample decides. For `offsets="auto"`, the folds that choose. Defaults to `None`: none, or 5
+            for offsets.
+        offsets: With `decision="argmax"`: `"free"`, one for each class; or `"auto"`, which chooses between none, a
+            multiple of the logarithms of the classes' shares (logit adjustment) and free ones, by cross-validation
+            inside the data: free offsets fit chance where classes are small. Defaults to `"free"`.
+        interval: Confidence level such as 0.95, with which the score becomes an `Estimate`, as in `evaluate`. With
+            fewer than 50 samples or 20 positives, look at it: it says how little is known. It takes the decision as
+            given, and does not know that these samples chose it. Defaults to `None`.
         **score_args: Arguments of the score, such as `beta=2` for `"f_beta"`.
 
     Returns:
@@ -99,42 +131,92 @@ def tune_threshold(
         [Koyejo et al., 2014](https://papers.nips.cc/paper/5454): for scores of this family the best classifier is a
         threshold on the probability.
     """
-    resolved, average = _resolved(score, decision, score_args), scores.check_average(average)
+    resolved, average = _resolved(score, decision, score_args), check_average(average)
+    from_logits, curve = check_flag("from_logits", from_logits), check_flag("curve", curve)
+    check_choice("offsets", offsets, ("free", "auto"))
+    plateau = None if plateau is None else check_number("plateau", plateau, 0.0)
+    folds = None if folds is None else check_whole_number("folds", folds, 2, 100)
+    check_order(y_true, y_pred)
     if decision == "argmax":
-        _check_offsets(average, curve, at_least)
+        _check_offsets(average, curve, at_least, plateau, folds, offsets)
         data = (y_true, y_pred, resolved, sample_weight, average)
-        return TunedThreshold(*tune_offsets(*data, ignore_class=ignore_class, from_logits=bool(from_logits)))
+        settings: Any = {"ignore_class": ignore_class, "from_logits": from_logits}
+        if offsets == "auto":
+            found = TunedThreshold(*tune_auto_offsets(*data, folds or FOLDS, **settings))
+        else:
+            found = TunedThreshold(*tune_offsets(*data, **settings))
+        return _with_interval(found, interval, y_true, y_pred, resolved, sample_weight, average=average, **settings)
+    if offsets != "free":
+        raise ValueError(f"`offsets` must be 'free' unless decision='argmax'. Received: offsets={offsets!r}")
     if from_logits:
         y_pred = ops.convert_to_numpy(ops.sigmoid(ops.cast(as_numbers("y_pred", y_pred), "float32")))  # as in metrics
+    _hint_at_one_column(y_true, y_pred)
     columns = columns_of(y_true, y_pred, sample_weight, ignore_class, pooled=average == "micro")
+    check_importances(average, len(columns))
     rules, dtype = rules_of(at_least), np.asarray(y_pred).dtype
     curves = tuple(within(curve_of(resolved, column, dtype), rules, column, dtype) for column in columns)
-    tuned = _best_of_each(curves)
+    if folds is not None:
+        parts = [[curve_of(resolved, part, dtype) for part in without_each(column, folds)] for column in columns]
+        best = [_mean_over_folds(whole, each, plateau) for whole, each in zip(curves, parts)]
+    else:
+        best = [best_of(each, plateau) for each in curves]
+    each = None if len(best) > 1 else average
+    settings = {"average": each, "ignore_class": ignore_class}
+    tuned = _with_interval(_of_each(best), interval, y_true, y_pred, resolved, sample_weight, **settings)
     if not curve:
         return tuned
     return TunedThresholdWithCurve(*tuned, curves if isinstance(tuned.threshold, PerClass) else curves[0])
 
 
+def _with_interval(tuned: TunedThreshold, interval: float | None, *data: Any, **options: Any) -> TunedThreshold:
+    """The same result, with an interval for its score if there is a confidence level."""
+    if interval is None:
+        return tuned
+    return tuned._replace(score=evaluate(*data, threshold=tuned.threshold, interval=interval, **options))
+
+
+def _hint_at_one_column(y_true: Any, y_pred: Any) -> None:
+    """Warns about what scikit-learn's `predict_proba` returns for two classes: the columns are p and 1 - p."""
+    p = np.asarray(y_pred)
+    if p.ndim == 2 and p.shape[1] == 2 and np.ndim(y_true) == 1 and np.allclose(p.sum(1), 1, atol=1e-3):
+        warnings.warn(
+            "`y_pred` has two columns that add up to 1, as `predict_proba` returns them, so each gets a threshold. For "
+            "the threshold of the positive class pass `y_pred[:, 1]`.",
+            stacklevel=3,
+        )
+
+
 def _resolved(score: str | Callable[..., Any], decision: str, parameters: dict[str, Any]) -> scores.Score:
     """The score, if this decision can be tuned for it."""
-    resolved = scores.get(score, **parameters)
+    resolved = resolve(score, parameters, tune_threshold)
     if resolved.curve:
         raise ValueError(f"`score` must be a score of one threshold, not of a curve. Received: score={score!r}")
     if check_choice("decision", decision, ("threshold", "argmax")) == "threshold" and resolved.of == "classes":
         raise ValueError(f"`decision` must be 'argmax' for scores of the c x c matrix. Received: score={score!r}")
-    return resolved
+    return at_argmax(resolved) if decision == "argmax" else resolved
 
 
-def _best_of_each(curves: Sequence[ThresholdCurve]) -> TunedThreshold:
-    """The best threshold of the only class, or of every class."""
-    best = [best_of(curve) for curve in curves]
+def _mean_over_folds(
+    whole: ThresholdCurve, parts: Sequence[ThresholdCurve], plateau: float | None
+) -> tuple[float, float]:
+    """The mean of the thresholds of all parts, as a threshold of all data that meets the rules, and its score there."""
+    found = at_threshold(whole, float(np.mean([min(best_of(part, plateau)[0], 1.0) for part in parts])))
+    return best_of(whole, plateau) if np.isnan(found[1]) else found
+
+
+def _of_each(best: Sequence[tuple[float, float]]) -> TunedThreshold:
+    """The threshold of the only class, or of every class."""
     if len(best) == 1:
         return TunedThreshold(*best[0])
     thresholds, values = zip(*best, strict=True)
     return TunedThreshold(PerClass(thresholds), np.array(values))
 
 
-def _check_offsets(average: Any, curve: bool, at_least: Any) -> None:
+def _check_offsets(average: Any, curve: bool, at_least: Any, plateau: Any, folds: Any, offsets: str) -> None:
+    if plateau is not None:
+        raise ValueError(f"`plateau` must be None for decision='argmax'. Received: plateau={plateau}")
+    if folds is not None and offsets == "free":
+        raise ValueError(f"`folds` must be None for free offsets; use offsets='auto'. Received: folds={folds}")
     if at_least is not None:
         raise ValueError(f"`at_least` must be None for decision='argmax'. Received: at_least={at_least}")
     if average is None:

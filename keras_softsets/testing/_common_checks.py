@@ -7,10 +7,10 @@ from typing import Any
 
 import keras
 import numpy as np
-import tensorflow as tf
+from keras import ops
 
 from keras_softsets import scores
-from keras_softsets._backend import Tensor
+from keras_softsets._backend import Tensor, compiled, derivative
 from keras_softsets.losses import SoftSetLoss
 from keras_softsets.metrics import SoftSetMetric
 
@@ -80,13 +80,13 @@ class Kit:
 
     def half_precision(self) -> str | None:
         p = np.round(self.p * 64) / 64  # exact in all three types
-        values = [float(self.loss(self.y, tf.cast(p, dtype))) for dtype in ("float32", "float16", "bfloat16")]
+        values = [float(self.loss(self.y, ops.cast(p, dtype))) for dtype in ("float32", "float16", "bfloat16")]
         return differ(values[1:], values[0], 1e-6)
 
     def modes(self) -> str | None:
-        y, p = tf.constant(self.y), tf.constant(self.p)
-        compiled = [tf.function(self.loss, jit_compile=jit)(y, p) for jit in (False, True)]
-        return differ(compiled, float(self.loss(y, p)), 1e-5)
+        y, p = ops.convert_to_tensor(self.y), ops.convert_to_tensor(self.p)
+        values = [float(loss(y, p)) for loss in compiled(self.loss)]
+        return differ(values, float(self.loss(y, p)), 1e-5)
 
     def order(self) -> str | None:
         turned = [x[::-1] for x in (self.y, self.p, self.w)]
@@ -106,7 +106,8 @@ class Kit:
         self.metric.reset_state()
         for part in (slice(0, 5), slice(5, 24)):
             self.metric.update_state(self.y[part], self.p[part], self.w[part])
-        return differ(float(self.metric.result()), 1 - self._loss(self.y, self.p, self.w), 1e-5)
+        value: Any = self.metric.result()
+        return differ(float(value), 1 - self._loss(self.y, self.p, self.w), 1e-5)
 
     def saving(self) -> str | None:
         if not self.score.registered:
@@ -130,16 +131,19 @@ class Kit:
         return 1 - self._loss(self.y, p)
 
     def _gradient(self, p: np.ndarray, y: Tensor | None = None, w: Tensor | None = None) -> np.ndarray:
-        variable = tf.constant(p, tf.float32)
-        with tf.GradientTape() as tape:
-            tape.watch(variable)
-            value = self.loss(self.y if y is None else np.asarray(y, "float32"), variable, w)
-        return tape.gradient(value, variable, unconnected_gradients="zero").numpy()
+        labels = self.y if y is None else np.asarray(y, "float32")
+        gradient = derivative(lambda p: self.loss(labels, p, w), ops.convert_to_tensor(np.asarray(p, "float32")))
+        return ops.convert_to_numpy(gradient)
+
+
+def as_array(x: Any) -> Any:
+    """Tensors, also in a list, as arrays."""
+    return ops.convert_to_numpy(x) if ops.is_tensor(x) else x
 
 
 def differ(value: Any, expected: Any, tolerance: float) -> str | None:
     """Returns None, or both values if they differ."""
-    value, expected = np.asarray(value, "float64"), np.asarray(expected, "float64")
+    value, expected = (np.asarray(as_array(x), "float64") for x in (value, expected))
     if np.allclose(value, expected, rtol=tolerance, atol=tolerance):
         return None
     return f"{value} instead of {expected}"

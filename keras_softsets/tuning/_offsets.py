@@ -1,0 +1,299 @@
+"""Offsets before the argmax that maximise a score on data: class by class, each found exactly by sorting once.
+
+As the offset of class k rises from minus to plus infinity, the samples switch to class k one after the other, each when
+the gap between its log p of class k and that of the best other class is closed. There are n + 1 decisions along the
+way, and cumulative sums give the score of each.
+
+Some scores of the c x c matrix need only two sums, so that a sweep takes O(n c): accuracy and mean costs are a sum of
+costs over samples; kappa is such a sum divided by the one that chance expects, which is linear in the decided weights,
+too. For others, the whole matrix is followed, with c^2 numbers for each of n decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from keras import ops
+
+from keras_softsets import scores
+from keras_softsets._backend import as_graph
+from keras_softsets._inputs import as_samples
+from keras_softsets._totals import values_of_matrices, values_of_sets
+from keras_softsets.decisions import Argmax
+from keras_softsets.decisions._decision import TINY
+from keras_softsets.evaluation import evaluate
+from keras_softsets.matrices import ConfusionMatrix
+from keras_softsets.samples import Samples, check_values, range_of
+from keras_softsets.scores import Score
+from keras_softsets.tuning._thresholds import check_importances, check_something_counts
+
+
+class Linear(NamedTuple):
+    """A score as a function of two sums over samples.
+
+    Attributes:
+        cost: What deciding each sample as each class adds to the first sum, (samples, classes).
+        chance: What it adds to the second sum.
+        value: From the two sums to the score.
+    """
+
+    cost: np.ndarray
+    chance: np.ndarray
+    value: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+    def along(self, order: np.ndarray, source: np.ndarray, k: int) -> np.ndarray:
+        """Returns the score of each of n + 1 decisions, as samples in this order leave their class for class k."""
+        return self.value(*(_sums(x, order, source, k) for x in (self.cost, self.chance)))
+
+
+def _sums(x: np.ndarray, order: np.ndarray, source: np.ndarray, k: int) -> np.ndarray:
+    before, after = x[order, source], x[order, k]
+    return np.append(0.0, np.cumsum(after)) + np.append(np.cumsum(before[::-1])[::-1], 0.0)
+
+
+def as_linear(score: Score, true: np.ndarray) -> Linear | None:
+    """Returns a score as a function of two sums, or None if it is none of those that are known.
+
+    Args:
+        score: A score of the c x c matrix.
+        true: Labels times weights, (samples, classes), in float64.
+    """
+    costs = _costs(score, true.shape[1])
+    if costs is None:
+        return None
+    total = true.sum()
+    if score.name != "kappa":
+        right = -1.0 if score.name == "multiclass_cost" else 1.0
+        return Linear(right * true @ costs / total, np.zeros_like(true), lambda cost, _: cost)
+    expected = (true.sum(0) @ costs)[None] * true.sum(1, keepdims=True) / total
+
+    def kappa(cost: np.ndarray, chance: np.ndarray) -> np.ndarray:
+        known = chance > 1e-12 * total * costs.max()  # the rest is the effect of rounding on 0
+        return np.where(known, (chance - cost) / np.where(known, chance, 1.0), 0.0)
+
+    return Linear(true @ costs, expected, kappa)
+
+
+def _costs(score: Score, classes: int) -> np.ndarray | None:
+    """The costs of a score that this package registers, (true class, decided class)."""
+    if not score.registered or not score.function.__module__.startswith("keras_softsets."):
+        return None
+    distance = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes))).astype("float64")
+    if score.name == "kappa":
+        weights = score.parameters.get("weights")
+        return {None: (distance > 0) * 1.0, "linear": distance, "quadratic": distance**2}[weights]
+    if score.name == "multiclass_cost":
+        costs = score.parameters.get("costs")
+        return (distance > 0) * 1.0 if costs is None else np.asarray(costs, "float64")
+    return np.eye(classes) if score.name == "multiclass_accuracy" else None
+
+
+_SAME = 1e-12  # the effect of rounding on a logarithm or a score
+_AT_ONCE = 2**20  # numbers in a block of matrices
+_SWEEPS = 100  # a bound that is not reached in practice: two to ten sweeps are enough
+
+
+class _Path(NamedTuple):
+    """The samples in the order in which they switch to a class, the class that each leaves, and the offset at which."""
+
+    order: np.ndarray
+    source: np.ndarray
+    offset: np.ndarray
+
+
+def tune_offsets(
+    y_true: Any, y_pred: Any, score: scores.Score, sample_weight: Any, average: Any, **options: Any
+) -> tuple[Argmax, float]:
+    """Returns the argmax with the offsets found, and the score that it reaches; see `tune_threshold`."""
+    data = (y_true, y_pred, sample_weight)
+    samples = checked(*data, average=average, c_x_c=score.of == "classes", **options)
+    label, p, weight = samples[:3]
+    settings: Any = {"average": average, "from_logits": samples.logits}
+
+    def value(offsets: np.ndarray) -> float:
+        return float(evaluate(label, p, score, weight, threshold=Argmax(offsets=tuple(offsets)), **settings))
+
+    along = _matrices_along(samples, score) if score.of == "classes" else _cells_along(samples, score, average)
+    log_p = p.astype("float64") if samples.logits else np.log(np.maximum(p.astype("float64"), TINY))
+    offsets = np.zeros(p.shape[1])
+    best = _number(value(offsets), score)
+    for _ in range(_SWEEPS):
+        before = best
+        for k in range(len(offsets)):
+            path = _path(log_p, offsets, k)
+            values = _number(np.concatenate(list(along(path, k))), score)
+            if values.max() <= best:
+                continue
+            tried = offsets.copy()
+            tried[k] = _best_offset(path, values)
+            if (reached := value(tried)) > best + _SAME:  # never worse than no offsets
+                offsets, best = tried, reached
+        if best == before:
+            break
+    return Argmax(offsets=tuple(offsets)), best
+
+
+def checked(
+    y_true: Any, y_pred: Any, sample_weight: Any, *, average: Any, ignore_class: int | None, **options: Any
+) -> Samples:
+    """Returns labels, predictions and weights of the samples that count, as metrics see them, in NumPy."""
+    array = np.asarray(y_pred, "float32")
+    samples = as_samples(y_true, array, sample_weight, argmax=True, ignore_class=ignore_class, **options)
+    if samples.classes == 1:
+        raise ValueError(
+            "`decision` must be 'threshold' for predictions of one class. "
+            f"Received: decision='argmax', y_pred.shape={array.shape}"
+        )
+    check_importances(average, samples.prediction.shape[1])
+    label, p = (ops.convert_to_numpy(x) for x in (samples.label, samples.prediction))
+    weight = np.ones_like(p[:, :1]) if samples.weight is None else ops.convert_to_numpy(samples.weight)
+    rows = (weight != 0).any(1)  # weight 0 means absent
+    check_something_counts(rows[:, None], y_true, y_pred, ignore_class)
+    if not np.isfinite(p[rows]).all():
+        raise ValueError(f"`y_pred` must hold numbers. Received: {range_of(p[rows])}")
+    kept = Samples(label[rows], p[rows], weight[rows], samples.logits)
+    check_values(kept)
+    return kept if kept.logits else kept._replace(prediction=np.clip(kept.prediction, 0, 1))
+
+
+def _path(log_p: np.ndarray, offsets: np.ndarray, k: int) -> _Path:
+    others = log_p + offsets
+    others[:, k] = -np.inf
+    source = others.argmax(1)
+    offset = np.take_along_axis(others, source[:, None], 1)[:, 0] - log_p[:, k]
+    order = np.argsort(offset, kind="stable")
+    return _Path(order, source[order], offset[order])
+
+
+def _best_offset(path: _Path, values: np.ndarray) -> float:
+    """The offset of the best of the n + 1 decisions, halfway between two samples; if tied, the one nearest to 0."""
+    ends = np.concatenate([path.offset[:1] - 2, path.offset, path.offset[-1:] + 2])
+    middle = ends[:-1] + np.diff(ends) / 2
+    values = np.where(np.diff(ends) > _SAME, values, -np.inf)  # samples that switch together
+    best = np.flatnonzero(values >= values.max() - _SAME)
+    return float(middle[best[np.argmin(np.abs(middle[best]))]])
+
+
+Along = Callable[[_Path, int], Iterator[np.ndarray]]
+
+
+def _cells_along(samples: Samples, score: scores.Score, average: Any) -> Along:
+    """The score of each decision on the way, from cells of classes against the rest, in O(n) for each class.
+
+    A sample that switches changes two classes only, the one that it leaves and class k.
+    """
+    y, w = samples.label.astype("float64"), samples.weight
+    sides = w * y, w * (1 - y)  # positives and negatives, (samples, classes)
+    if average == "micro":
+        return _pooled_along(sides, score)
+    importance = _importance(average, sides[0])
+
+    def along(path: _Path, k: int) -> Iterator[np.ndarray]:
+        outside = [_outside(side, path) for side in sides]
+        steps = _steps(path, len(importance), k)
+        cells = [_cells(sides, outside, path.order, rows, j, k) for j, rows in enumerate(steps)]
+        found = np.split(_scored(score, np.concatenate(cells, 1)), np.cumsum([len(rows) + 1 for rows in steps])[:-1])
+        changes = np.zeros(len(path.order) + 1)
+        for j, rows in enumerate(steps):
+            changes[0] += importance[j] * found[j][0]
+            changes[rows + 1] += importance[j] * np.diff(found[j])
+        yield np.cumsum(changes)
+
+    return along
+
+
+def _steps(path: _Path, classes: int, k: int) -> list[np.ndarray]:
+    """The steps of the path at which each class changes: all for class k, those that leave it for any other."""
+    order = np.argsort(path.source, kind="stable")
+    steps = np.split(order, np.searchsorted(path.source[order], np.arange(1, classes)))
+    steps[k] = np.arange(len(order))  # no sample leaves class k
+    return steps
+
+
+def _cells(sides: Any, outside: Any, order: np.ndarray, steps: np.ndarray, j: int, k: int) -> np.ndarray:
+    """The cells of class j before its first step and after each, (4, steps + 1)."""
+    moved = [np.append(0.0, np.cumsum(side[order[steps], j])) for side in sides]
+    rest = [np.append(_from_end(side[order[steps], j]), 0.0) for side in sides]
+    if j == k:
+        return np.stack([*moved, *rest])
+    return np.stack([*rest, *(x + other[j] for x, other in zip(moved, outside))])
+
+
+def _outside(side: np.ndarray, path: _Path) -> np.ndarray:
+    """Sums over the samples that are never decided for a class, (classes,); exactly 0 if there are none."""
+    own = side[path.order, path.source]
+    classes = side.shape[1]
+    sums, numbers = (side.sum(0), (side != 0).sum(0))
+    inside = np.bincount(path.source, own, classes), np.bincount(path.source, own != 0, classes)
+    return np.where(numbers > inside[1], np.maximum(sums - inside[0], 0), 0.0)
+
+
+def _importance(average: Any, positives: np.ndarray) -> np.ndarray:
+    """The share of each class in the average."""
+    total = positives.sum(0)
+    weights = total if average == "weighted" and total.any() else np.ones_like(total)
+    weights = weights if isinstance(average, str) else np.asarray(average, "float64")
+    return weights / (weights.sum() or 1.0)
+
+
+def _pooled_along(sides: tuple[np.ndarray, np.ndarray], score: scores.Score) -> Along:
+    """The same from cells that are summed over classes."""
+    missed = [side.sum(1, keepdims=True) - side for side in sides]
+
+    def along(path: _Path, k: int) -> Iterator[np.ndarray]:
+        yield _scored(score, np.stack([_sums(x, path.order, path.source, k) for x in (*sides, *missed)]))
+
+    return along
+
+
+def _scored(score: scores.Score, cells: np.ndarray) -> np.ndarray:
+    """Values of cells, (4, n), each by itself."""
+    matrix = ConfusionMatrix(*(ops.convert_to_tensor(cell[None, :, None]) for cell in cells))
+    return ops.convert_to_numpy(values_of_sets(score, matrix, None, 0.0)[0])[:, 0]
+
+
+def _matrices_along(samples: Samples, score: scores.Score) -> Along:
+    """The score of each decision on the way, from c x c matrices."""
+    true = samples.label.astype("float64") * samples.weight
+    classes, linear = true.shape[1], as_linear(score, true)
+    if linear is not None:
+        return lambda path, k: iter([linear.along(path.order, path.source, k)])
+    values = as_graph(lambda counts: values_of_matrices(score, counts, 0.0)[0])
+
+    def along(path: _Path, k: int) -> Iterator[np.ndarray]:
+        def moving(rows: slice) -> np.ndarray:
+            moves = (path.source[rows, None] == np.arange(classes)) | (np.arange(classes) == k)
+            return true[path.order[rows]][:, :, None] * moves[:, None, :]  # (rows, true class, decided class)
+
+        for before, after in _running(moving, len(true)):
+            yield ops.convert_to_numpy(values(np.where(np.arange(classes) == k, before, after)))
+
+    return along
+
+
+def _running(moving: Callable[[slice], np.ndarray], n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Sums of what has moved and of what has not, before the first move and after each of the n, in blocks.
+
+    Two sums, rather than one sum and a difference: an empty sum is exactly 0.
+    """
+    size = max(1, _AT_ONCE // moving(slice(0, 1)).size)
+    blocks = [slice(start, start + size) for start in range(0, n, size)]
+    sums = np.array([moving(rows).sum(0) for rows in blocks])
+    none = np.zeros_like(sums[:1])
+    earlier, later = np.concatenate([none, np.cumsum(sums, 0)]), np.concatenate([_from_end(sums), none])
+    yield none, later[:1]
+    for block, rows in enumerate(blocks):
+        moved = moving(rows)
+        yield earlier[block] + np.cumsum(moved, 0), later[block + 1] + np.concatenate([_from_end(moved)[1:], none])
+
+
+def _from_end(x: np.ndarray) -> np.ndarray:
+    return np.cumsum(x[::-1], 0)[::-1]
+
+
+def _number(value: Any, score: scores.Score) -> Any:
+    if np.isnan(value).any():
+        raise ValueError(f"`score` must be a number everywhere, 0 for 0 / 0. Received: NaN from score={score!r}")
+    return value
