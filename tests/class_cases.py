@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import reference
-import tensorflow as tf
 from sklearn import metrics as sk
 
 NAN = float("nan")
@@ -59,15 +58,6 @@ def scikit_learn(function, *args, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return function(*args, **options)
-
-
-def value_and_gradient(loss, y, p, w=None):
-    variable = tf.constant(p, tf.float32)
-    with tf.GradientTape() as tape:
-        tape.watch(variable)
-        value = loss(y, variable, w)
-    gradient = tape.gradient(value, variable, unconnected_gradients="zero")
-    return float(value), gradient.numpy()
 
 
 def reference_loss(name, ids, w, temperature, *, logits, offsets=0.0, average="macro", **parameters):

@@ -1,6 +1,7 @@
 import atexit
 import gc
 import os
+import re
 import shutil
 import tempfile
 from unittest import mock
@@ -13,6 +14,25 @@ if "TFDS_DATA_DIR" not in os.environ:  # examples in docs prepare small data set
     atexit.register(shutil.rmtree, os.environ["TFDS_DATA_DIR"], ignore_errors=True)
 
 import pytest
+
+# On another backend than TensorFlow, files that import it are left out: `make test-jax` and `make test-torch` run the
+# rest where TensorFlow is not installed.
+BACKEND = os.environ.get("KERAS_BACKEND", "tensorflow")
+_NEEDS_TENSORFLOW = re.compile(
+    r"^(import|from) (tensorflow|tf2onnx|exported_models|serving_messages|processes|thrift)", re.MULTILINE
+)
+
+
+def pytest_ignore_collect(collection_path):
+    """Leaves out files whose tests are TensorFlow's alone."""
+    if BACKEND == "tensorflow" or collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
+        return None
+    other = collection_path.parent.name != "package" or collection_path.name in OF_TENSORFLOW
+    return True if other or _NEEDS_TENSORFLOW.search(collection_path.read_text()) else None
+
+
+# They do not import TensorFlow, but run scripts that do, or mypy, which is installed beside it.
+OF_TENSORFLOW = ("test_backups.py", "test_contributing.py")
 
 # Functions import TensorFlow: the process that only hands out files to pytest's workers does without.
 LONGEST = (
@@ -28,15 +48,29 @@ LONGEST = (
     "test_definition.py",
     "test_saving.py",
     "test_losses.py",
-    "test_first_samples.py",
+    "test_kept_samples.py",
     "test_distributions.py",
-    "test_how_to.py",
+    "test_pages.py",
     "test_backups.py",
+)
+
+
+# The core of the package: what nearly every change touches, in about a minute (`make quick`).
+QUICK = (
+    "test_confusion.py",
+    "test_scores.py",
+    "test_evaluation.py",
+    "test_inputs.py",
+    "test_heaviside.py",
+    "test_repr.py",
 )
 
 
 def pytest_collection_modifyitems(items):
     """The longest files first: each file goes to one pytest worker, and none should get them at the end."""
+    for item in items:
+        if item.path.name in QUICK and item.path.parent.name == "package":
+            item.add_marker("quick")
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 
@@ -47,9 +81,10 @@ def pytest_collection_finish():
 
 @pytest.fixture(scope="session", autouse=True)
 def _thrift():
-    import thrift
+    if BACKEND == "tensorflow":
+        import thrift
 
-    thrift.spare()
+        thrift.spare()
 
 
 @pytest.fixture(autouse=True)
@@ -70,11 +105,3 @@ def rng():
     import numpy as np
 
     return np.random.default_rng(0)
-
-
-@pytest.fixture(scope="session")
-def trials():
-    """Trials for the tests of the reproduction of the paper, which must not change them."""
-    from paper_trials import two_trials
-
-    return two_trials()

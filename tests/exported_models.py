@@ -9,6 +9,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_softsets import PerClass
+
 Dense = keras.layers.Dense
 SCRIPTS = pathlib.Path(__file__).parent / "scripts"
 
@@ -119,7 +121,7 @@ def half_precision_logits():
 
 def multi_label():
     x = keras.Input((3,), name="x")
-    return keras.Model(x, Dense(3, "sigmoid")(x)), {"x": features(7, 3)}, {"threshold": [0.3, np.inf, 0.0]}
+    return keras.Model(x, Dense(3, "sigmoid")(x)), {"x": features(7, 3)}, {"threshold": PerClass([0.3, np.inf, 0.0])}
 
 
 def segmentation():
@@ -176,19 +178,9 @@ def preprocessing():
     return keras.Model({"job": job, "age": age}, output), rows, {}
 
 
-class ArrayLike:
-    """Something that is not an array, but that NumPy can convert to one."""
-
-    def __init__(self, *values):
-        self.values = values
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array(self.values, dtype)
-
-
 def thresholds_of_a_value():
     x = keras.Input((3,), name="x")
-    return keras.Model(x, Dense(2, "sigmoid")(x)), {"x": features(7, 3)}, {"threshold": ArrayLike(0.4, 0.6)}
+    return keras.Model(x, Dense(2, "sigmoid")(x)), {"x": features(7, 3)}, {"threshold": PerClass(np.array([0.4, 0.6]))}
 
 
 KINDS = [

@@ -69,6 +69,13 @@ def _pr(tp, fp, fn, tn):
     return np.array(areas)
 
 
+def _average_precision(tp, fp, fn, tn):
+    recall, precision = _safe(tp, tp + fn), _safe(tp, tp + fp)
+    share = _safe((tp + fn)[:1], (tp + fp + fn + tn)[:1])
+    recall, precision = np.concatenate([share * 0 + 1, recall, share * 0]), np.concatenate([share, precision])
+    return -(np.diff(recall, axis=0) * precision).sum(0)
+
+
 def _f(tp, fp, fn, beta):
     precision, recall = _safe(tp, tp + fp), _safe(tp, tp + fn)
     return _safe((1 + beta**2) * precision * recall, beta**2 * precision + recall)
@@ -80,6 +87,7 @@ SCORES = {
     "recall": lambda tp, fp, fn, tn: _safe(tp, tp + fn),
     "specificity": lambda tp, fp, fn, tn: _safe(tn, tn + fp),
     "accuracy": lambda tp, fp, fn, tn: _safe(tp + tn, tp + fp + fn + tn),
+    "cost": lambda tp, fp, fn, tn: _safe(-fp - fn, tp + fp + fn + tn),
     "balanced_accuracy": lambda tp, fp, fn, tn: (_safe(tp, tp + fn) + _safe(tn, tn + fp)) / 2,
     "f_beta": lambda tp, fp, fn, tn, beta=1.0: _f(tp, fp, fn, beta),
     "f1": lambda tp, fp, fn, tn: _f(tp, fp, fn, 1.0),
@@ -93,6 +101,7 @@ SCORES = {
     "youden_j": lambda tp, fp, fn, tn: _safe(tp, tp + fn) + _safe(tn, tn + fp) - 1,
     "roc_auc": _roc,
     "pr_auc": _pr,
+    "average_precision": _average_precision,
 }
 
 
@@ -171,5 +180,6 @@ def _r_k(matrix):
 MATRIX_SCORES = {
     "multiclass_accuracy": lambda matrix: float(_safe(np.trace(matrix), matrix.sum())),
     "multiclass_mcc": _r_k,
+    "multiclass_cost": lambda matrix: float(_safe(np.trace(matrix) - matrix.sum(), matrix.sum())),
     "kappa": _kappa,
 }

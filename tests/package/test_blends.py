@@ -1,16 +1,18 @@
 """Blends: each part as if it were alone, in value, gradient and logs; on one device, on two, and after saving."""
 
+import copy
 import pathlib
+import pickle
 
 import keras
 import numpy as np
 import processes
 import pytest
 import tensorflow as tf
-from cases import batch
+from cases import batch, with_gradient
 
 from keras_softsets import BlendedLoss, SoftAUROC, SoftF1, SoftKappa, metrics
-from keras_softsets.blends._sums import sums
+from keras_softsets.blends._metrics import sums
 
 SCRIPT = pathlib.Path(__file__).parents[1] / "scripts" / "replicas_blend.py"
 WEIGHTS = {"f1": 0.7, "bce": 1.3}
@@ -28,14 +30,14 @@ def data(n=48, seed=0):
 
 
 def value_and_gradient(loss, y, logits, weight=None, activation=tf.sigmoid, mask=None):
-    z = tf.constant(logits)
-    with tf.GradientTape() as tape:
-        tape.watch(z)
+    def of_logits(z):
         p = activation(z)
         if mask is not None:
             p._keras_mask = tf.constant(mask)
-        value = loss(y, p, weight)
-    return float(value), tape.gradient(value, z).numpy()
+        return loss(y, p, weight)
+
+    value, gradient = with_gradient(of_logits, tf.constant(logits))
+    return float(value), gradient.numpy()
 
 
 def assert_sum_of_parts(made, weights, *arguments, **options):
@@ -277,8 +279,7 @@ def test_weights_default_to_one_and_logits_are_known():
     ("make", "message"),
     [
         (lambda: BlendedLoss({}), "`parts` must be a non-empty dict"),
-        (lambda: BlendedLoss([SoftF1()]), "`parts` must be a non-empty dict"),
-        (lambda: BlendedLoss({"bce": "binary_crossentropy"}), "instances of keras.losses.Loss"),
+        (lambda: BlendedLoss({"bce": keras.losses.binary_crossentropy}), "instances of keras.losses.Loss"),
         (lambda: BlendedLoss({"all": BlendedLoss(parts())}), "must not hold a blend"),
         (lambda: BlendedLoss(parts(), {"f1": 1.0}), r"`weights` must have a number for each .*\['f1', 'bce'\]"),
         (lambda: BlendedLoss(parts(), {"f1": 1.0, "bce": -1}), r"`weights\['bce'\]` must be a finite number"),
@@ -343,3 +344,47 @@ def test_two_replicas_train_and_log_as_one_device(replicas):
 @pytest.mark.parametrize("where", ["scope", "outside"])
 def test_outside_of_replicas_nothing_is_divided(replicas, where):
     np.testing.assert_allclose(replicas[f"{where}/two"], replicas[f"{where}/one"], rtol=1e-6)
+
+
+def test_lists_and_names_of_kerass_losses(tmp_path):
+    y, p = [0, 1, 1], [0.3, 0.4, 0.9]
+    expected = BlendedLoss({"f1": SoftF1(), "bce": keras.losses.BinaryCrossentropy()}, {"f1": 1.0, "bce": 0.3})
+    for parts, weights in (
+        ([SoftF1(), "binary_crossentropy"], [1.0, 0.3]),
+        ((SoftF1(), keras.losses.BinaryCrossentropy()), {"soft_f1": 1.0, "binary_crossentropy": 0.3}),
+        ({"f1": SoftF1(), "bce": "BinaryCrossentropy"}, (1.0, 0.3)),
+    ):
+        blend = BlendedLoss(parts, weights)
+        assert float(blend(y, p)) == float(expected(y, p))
+        again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(blend))
+        assert float(again(y, p)) == float(expected(y, p))
+        assert repr(again) == repr(blend)
+        assert [metric.name for metric in blend.metrics()] == [f"{key}_loss" for key in blend.parts]
+    assert type(BlendedLoss(["kl_divergence"]).parts["kl_divergence"]) is keras.losses.KLDivergence
+    blend.set_weights([0.0, 1.0])
+    assert float(blend(y, p)) == pytest.approx(float(keras.losses.BinaryCrossentropy()(y, p)))
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (["binary_crosentropy"], "names of Keras's own such as 'binary_crossentropy'. Received: 'binary_crosentropy'"),
+        (["loss"], "names of Keras's own"),
+        ([SoftF1(), SoftF1(threshold=0.3)], "must be a dict if losses have the same name"),
+        ([], "must be a non-empty dict of names and losses, or a list"),
+        ("mse", "must be a non-empty dict of names and losses, or a list"),
+    ],
+)
+def test_parts_that_are_no_losses(parts, message):
+    with pytest.raises(ValueError, match=message):
+        BlendedLoss(parts)
+
+
+def test_the_metrics_of_a_blend_can_be_pickled_and_copied():
+    blend = BlendedLoss({"f1": SoftF1(), "bce": keras.losses.BinaryCrossentropy()})
+    y, p = [0, 1, 1], [0.3, 0.4, 0.9]
+    for metric in blend.metrics():
+        for again in (pickle.loads(pickle.dumps(metric)), copy.deepcopy(metric)):
+            assert float(again(y, p)) == float(metric(y, p)) > 0
+            assert again.name == metric.name
+            metric.reset_state()

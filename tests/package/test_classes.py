@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import reference
 import tensorflow as tf
+from cases import value_and_gradient
 from class_cases import (
     AVERAGED,
     NAN,
@@ -13,7 +14,6 @@ from class_cases import (
     reference_loss,
     scikit_learn,
     streamed,
-    value_and_gradient,
 )
 from sklearn import metrics as sk
 
@@ -301,3 +301,15 @@ def test_training_in_mixed_precision_saving_and_loading(tmp_path):
     assert before["kappa"] == pytest.approx(
         sk.cohen_kappa_score(ids, logits.argmax(-1), weights="linear"), abs=0.02
     )  # predicted in batches of another size, in half precision
+
+
+def test_the_metric_reports_the_kappa_that_the_loss_trains():
+    ids, p, w = classes_batch(n=60, classes=4)
+    decided = p.argmax(-1)
+    quadratic = sk.cohen_kappa_score(ids, decided, weights="quadratic", sample_weight=w)
+    assert float(metrics.Kappa()(ids, p, w)) == pytest.approx(quadratic, rel=1e-6)
+    soft = float(metrics.Kappa(heaviside="linear")(ids, p, w))
+    assert float(SoftKappa()(ids, p, w)) == pytest.approx(1 - soft, rel=1e-5)
+    unweighted = sk.cohen_kappa_score(ids, decided, sample_weight=w)
+    assert float(metrics.Kappa(weights=None)(ids, p, w)) == pytest.approx(unweighted, rel=1e-6)
+    assert evaluate(ids, p, "kappa", w) == pytest.approx(unweighted)  # the score itself, as in scikit-learn

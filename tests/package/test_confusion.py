@@ -208,7 +208,7 @@ def test_inside_a_graph_with_unknown_shapes(rng):
         (dict(y_true=[0], y_pred=[0.5], threshold=[]), "threshold=[]"),
         (dict(y_true=[0], y_pred=[0.5], threshold=[0.5, 1.5]), "threshold=[0.5, 1.5]"),
         (dict(y_true=[0], y_pred=[0.5], threshold=float("nan")), "threshold=nan"),
-        (dict(y_true=[0], y_pred=[0.5], threshold="0.5"), "threshold=0.5"),
+        (dict(y_true=[0], y_pred=[0.5], threshold="0.5"), "threshold='0.5'"),
         (dict(y_true=[0], y_pred=[0.5], threshold=True), "threshold=True"),
         (dict(y_true=[0], y_pred=[0.5], threshold=[[0.5]]), "threshold=[[0.5]]"),
         (dict(y_true=[0], y_pred=[0.5], threshold=None), "threshold=None"),

@@ -1,4 +1,6 @@
-"""Decisions as values: one threshold for each class means the same everywhere, and so do the ends of the interval."""
+"""Decisions as values: thresholds of each class, ends of the interval and costs mean the same everywhere."""
+
+import pickle
 
 import keras
 import numpy as np
@@ -6,10 +8,24 @@ import pytest
 import reference
 import tensorflow as tf
 from cases import NINE, batch
+from class_cases import classes_batch
 from sklearn import metrics as sk
 
 import keras_softsets
-from keras_softsets import PerClass, SoftF1, confusion_matrix, decisions, evaluate, metrics, tune_threshold
+from keras_softsets import (
+    Argmax,
+    PerClass,
+    SoftF1,
+    SoftSetLoss,
+    check_score,
+    confusion_matrix,
+    decisions,
+    evaluate,
+    metrics,
+    scores,
+    thresholds,
+    tune_threshold,
+)
 
 THREE = (0.2, 0.7, 0.45)
 
@@ -111,7 +127,7 @@ def test_decisions_survive_saving(adapter, tmp_path):
 @pytest.mark.parametrize(
     ("threshold", "message"),
     [
-        ("0.5", "threshold=0.5"),
+        ("0.5", "threshold='0.5'"),
         (None, "threshold=None"),
         ([], "threshold=[]"),
         ([[0.5]], "threshold=[[0.5]]"),
@@ -142,3 +158,107 @@ def test_export_takes_what_the_tuner_returns(tmp_path):
     served = tf.saved_model.load(keras_softsets.export_classifier(model, tmp_path, threshold=tuned))
     answer = served.signatures["serving_default"](x=tf.constant(p))
     np.testing.assert_array_equal(answer["label"], p >= np.asarray(tuned, "float32"))
+
+
+def test_the_result_of_the_tuner_is_its_threshold_everywhere(rng):
+    y, p = rng.integers(0, 2, 60), rng.random(60).astype("float32")
+    for tuned in (tune_threshold(y, p), tune_threshold(y, p, curve=True)):
+        assert (
+            evaluate(y, p, threshold=tuned) == evaluate(y, p, threshold=tuned.threshold) == pytest.approx(tuned.score)
+        )
+        assert float(metrics.F1(threshold=tuned)(y, p)) == pytest.approx(tuned.score)
+        assert float(SoftF1(threshold=tuned)(y, p)) == float(SoftF1(threshold=tuned.threshold)(y, p))
+    labels, rows = rng.integers(0, 2, (60, 3)), rng.random((60, 3)).astype("float32")
+    each = tune_threshold(labels, rows)
+    assert evaluate(labels, rows, threshold=each) == pytest.approx(each.score.mean())
+    assert pickle.loads(pickle.dumps(each)).threshold == each.threshold
+    assert thresholds._results.TunedThreshold is type(each)  # the path in pickles of earlier versions
+
+
+COSTS = [[0, 1], [50, 0]]
+MATRIX = [[0, 1, 5], [2, 0, 1], [9, 9, -1]]
+
+
+def test_the_mean_cost_of_decisions(rng):
+    y, p, w = rng.integers(0, 2, 80), rng.random(80), rng.random(80)
+    spent = np.array(COSTS)[y, (p >= 0.3).astype(int)]
+    found = evaluate(y, p, "cost", w, costs=COSTS, threshold=0.3)
+    assert found == pytest.approx(-np.average(spent, weights=w), rel=1e-6)
+    metric = metrics.SoftSetMetric("cost", costs=COSTS, threshold=0.3)
+    assert float(metric(y, p, w)) == pytest.approx(found, rel=1e-6)
+
+
+def test_the_mean_cost_of_classes():
+    ids, p, w = classes_batch(classes=3)
+    spent = np.array(MATRIX)[ids, p.argmax(1)]
+    for score, costs in (
+        ("cost", MATRIX),
+        ("cost", np.array(MATRIX)),
+        ("multiclass_cost", MATRIX),
+    ):  # size makes the kind
+        assert evaluate(ids, p, score, w, costs=costs) == pytest.approx(-np.average(spent, weights=w), rel=1e-6)
+
+
+def test_the_class_of_least_expected_cost_wins():
+    ids, p, _ = classes_batch(classes=3)
+    winner = np.argmin(p @ np.array(MATRIX), 1)
+    spent = np.array(MATRIX)[ids, winner].mean()
+    decision = Argmax(costs=MATRIX)
+    assert evaluate(ids, p, "cost", costs=MATRIX, threshold=decision) == pytest.approx(-spent, rel=1e-6)
+    logits = np.log(p) + 3
+    by_logits = evaluate(ids, logits, "cost", costs=MATRIX, threshold=decision, from_logits=True)
+    assert by_logits == pytest.approx(-spent, rel=1e-6)
+    assert Argmax.from_config(decision.get_config()) == decision
+    binary = np.stack([1 - p[:, 0], p[:, 0]], 1)
+    decided = evaluate(ids == 0, binary[:, 1], "recall", threshold=1 / 51)
+    hot = np.eye(2)[(ids == 0).astype(int)]
+    assert evaluate(hot, binary, "recall", threshold=Argmax(costs=COSTS), average=None)[1] == decided
+
+
+def test_two_classes_at_the_argmax_keep_their_roles():
+    """The mean over classes against the rest would charge a false alarm as a miss of the other class."""
+    ids, p, w = classes_batch(classes=2)
+    costs = np.array(COSTS)
+    for decision, decided in ((Argmax(costs=COSTS), np.argmin(p @ costs, 1)), ("argmax", p.argmax(1))):
+        expected = -np.average(costs[ids, decided], weights=w)
+        settings = {"costs": COSTS, "threshold": decision}
+        assert evaluate(ids, p, "cost", w, **settings) == pytest.approx(expected, rel=1e-6)
+        metric = metrics.SoftSetMetric("cost", **settings)
+        assert float(metric.from_config(metric.get_config())(ids, p, w)) == pytest.approx(expected, rel=1e-6)
+    tuned = tune_threshold(ids, p, "cost", w, costs=COSTS, decision="argmax")
+    assert tuned == tune_threshold(ids, p, "multiclass_cost", w, costs=COSTS, decision="argmax")
+
+
+def test_the_tuner_finds_the_cheapest_threshold(rng):
+    y = rng.random(4000) < (p := rng.random(4000))  # calibrated
+    tuned = tune_threshold(y, p, "cost", costs=[[0, 1], [4, 0]])
+    assert tuned.threshold == pytest.approx(0.2, abs=0.06)
+    assert tuned.score >= evaluate(y, p, "cost", costs=[[0, 1], [4, 0]], threshold=0.2)
+
+
+@pytest.mark.parametrize("threshold", [None, Argmax(costs=MATRIX)])
+def test_the_loss_falls_and_survives_saving(threshold):
+    ids, p, _ = classes_batch(classes=3)
+    loss = SoftSetLoss("cost", costs=MATRIX, threshold=threshold)
+    copy = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(loss))
+    assert float(copy(ids, p)) == float(loss(ids, p))
+    assert float(loss(ids, 0.9 * np.eye(3)[ids] + 0.1 * p)) < float(loss(ids, p))
+
+
+def test_costs_are_scores_like_others():
+    check_score(scores.cost(costs=COSTS))
+    check_score(scores.multiclass_cost)
+
+
+@pytest.mark.parametrize("costs", [[[0, 1]], [[0, 1], [2]], [0, 1], "high", [[0, np.nan], [1, 0]]])
+def test_matrices_that_are_none(costs):
+    with pytest.raises(ValueError, match="`costs` must be a 2 x 2 matrix of finite numbers"):
+        evaluate([0, 1], [0.2, 0.7], "cost", costs=costs)
+
+
+def test_costs_that_do_not_fit():
+    p = [[0.2, 0.8], [0.6, 0.4]]
+    with pytest.raises(ValueError, match="`costs` must be a 2 x 2 matrix"):
+        evaluate([0, 1], p, threshold=Argmax(costs=MATRIX))
+    with pytest.raises(ValueError, match="`offsets` must be None if there are costs"):
+        Argmax(offsets=[0, 1], costs=COSTS)

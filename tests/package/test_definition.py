@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import reference
 import tensorflow as tf
-from cases import NINE, SOFT, batch
+from cases import NINE, SOFT, batch, value_and_gradient, with_gradient
 
 from keras_softsets import PerClass, SoftF1, StepHeaviside, decisions
 from keras_softsets._inputs import as_samples
-from keras_softsets.confusion import sum_cells, sum_cells_by_definition
+from keras_softsets._totals import sum_by_definition, sum_cells
 
 DECISIONS = {
     "one": 0.3,
@@ -22,12 +22,10 @@ UPSTREAM = np.random.default_rng(1).normal(size=(4, 9, 3))
 
 
 def both(function, decision, heaviside):
-    return [
-        function(lambda *data, f=f: f(as_samples(*data), decisions.get(decision), heaviside).stacked()) for f in FORMS
-    ]
+    return [function(lambda *data, f=f: f(as_samples(*data), decisions.get(decision), heaviside)) for f in FORMS]
 
 
-FORMS = (sum_cells, sum_cells_by_definition)
+FORMS = (sum_cells, lambda *arguments: sum_by_definition(*arguments).stacked())
 
 
 def close(pair, tolerance=1e-6):
@@ -41,15 +39,11 @@ def test_kernels_equal_the_definition(name, decision):
     heaviside, decision = SOFT.get(name, StepHeaviside()), DECISIONS[decision]
     y, p, w = batch()
 
-    def value_and_gradient(cells):
-        variable = tf.constant(p)
-        with tf.GradientTape() as tape:
-            tape.watch(variable)
-            found = cells(y, variable, w)
-            pulled = tf.reduce_sum(found * UPSTREAM[:, : found.shape[1]])
-        return found.numpy(), tape.gradient(pulled, variable, unconnected_gradients="zero").numpy()
+    def cells_and_gradient(cells):
+        of_p = with_gradient(lambda x: cells(y, x, w), tf.constant(p), lambda found: UPSTREAM[:, : found.shape[1]])
+        return [x.numpy() for x in of_p]
 
-    (cells, gradient), (expected, expected_gradient) = both(value_and_gradient, decision, heaviside)
+    (cells, gradient), (expected, expected_gradient) = both(cells_and_gradient, decision, heaviside)
     close((cells, expected))
     if heaviside.differentiable:
         close((gradient, expected_gradient))
@@ -116,7 +110,7 @@ def test_a_gradient_penalty_in_a_graph_equals_finite_differences():
 
 def test_the_definition_is_the_papers():
     y, p, w = batch()
-    found = sum_cells_by_definition(as_samples(y, p, w), decisions.get(NINE), SOFT["linear"])
+    found = sum_by_definition(as_samples(y, p, w), decisions.get(NINE), SOFT["linear"])
     np.testing.assert_allclose(np.stack(found), reference.cells(y, p, w[:, None], thresholds=NINE), rtol=1e-5)
 
 
@@ -125,18 +119,11 @@ def test_the_definition_is_the_papers():
 def test_functions_that_run_eagerly_give_the_same(name, decision):
     """`tf.config.run_functions_eagerly`, with which people debug."""
     y, p, w = batch(40)
-
-    def value_and_gradient():
-        variable = tf.constant(p)
-        with tf.GradientTape() as tape:
-            tape.watch(variable)
-            value = SoftF1(threshold=DECISIONS[decision], heaviside=name)(y, variable, w)
-        return float(value), tape.gradient(value, variable).numpy()
-
-    expected, gradient = value_and_gradient()
+    loss = SoftF1(threshold=DECISIONS[decision], heaviside=name)
+    expected, gradient = value_and_gradient(loss, y, p, w)
     tf.config.run_functions_eagerly(True)
     try:
-        value, eager_gradient = value_and_gradient()
+        value, eager_gradient = value_and_gradient(loss, y, p, w)
     finally:
         tf.config.run_functions_eagerly(False)
     assert value == pytest.approx(expected, rel=1e-6)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from class_cases import classes_batch, value_and_gradient
+from cases import value_and_gradient
+from class_cases import classes_batch
 
 from keras_softsets import Argmax, SoftF1, SoftKappa, SoftMulticlassMCC, evaluate, metrics, multiclass_confusion_matrix
 
@@ -103,11 +104,19 @@ def test_what_is_refused():
     for weight in (-w, w * np.nan):
         with pytest.raises(ValueError, match="`sample_weight` must be finite"):
             SoftKappa()(ids, p, weight)
-        assert np.isnan(tf.function(SoftKappa())(tf.constant(ids), tf.constant(p), tf.constant(weight)))
+        data = [tf.constant(x) for x in (ids, p, weight)]
+        assert np.isnan(tf.function(SoftKappa(), jit_compile=True)(*data))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="`sample_weight` must be finite"):
+            tf.function(SoftKappa())(*data)
     with pytest.raises(ValueError, match="`y_pred` must hold probabilities"):
         SoftKappa()(ids, 10 * p)
     with pytest.raises(ValueError, match="a number for predictions of one class"):
         SoftF1(threshold="argmax")([0, 1], [0.2, 0.7])
+    for use in (SoftKappa(), metrics.Kappa(), SoftMulticlassMCC(), multiclass_confusion_matrix):
+        for one in ([0.2, 0.7], [[0.2], [0.7]]):
+            message = r"`y_pred` must have two or more classes, .* use `confusion_matrix` .*Received: y_pred.shape=\(2,"
+            with pytest.raises(ValueError, match=message):
+                use([0, 1], one)
     for threshold in (0.5, [0.1, 0.2]):
         with pytest.raises(ValueError, match="'argmax' or Argmax"):
             metrics.Kappa(threshold=threshold)

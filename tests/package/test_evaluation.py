@@ -1,4 +1,4 @@
-"""`evaluate` and `metrics.Scores`: equal to scikit-learn and to each other, with the cells summed once."""
+"""evaluate, and how far probabilities are from frequencies: the calibration error and the Brier score."""
 
 import keras
 import numpy as np
@@ -7,9 +7,11 @@ import tensorflow as tf
 from cases import AVERAGED, BINARY, NINE, PARAMETERS, batch
 from reference import trapezoid
 from sklearn import metrics as sk
+from sklearn.metrics import brier_score_loss
 
-from keras_softsets import SoftF1, SoftSetLoss, _kernels, evaluate, metrics, score, scores
-from keras_softsets._backend import TENSORFLOW
+from keras_softsets import SoftF1, SoftSetLoss, _backend, evaluate, metrics, score, scores
+from keras_softsets._backend.tensorflow._graphs import TENSORFLOW
+from keras_softsets.calibration import brier_score, calibration_error
 
 
 @pytest.mark.parametrize("name", AVERAGED)
@@ -63,8 +65,8 @@ def test_arrays_give_numbers_and_tensors_tensors():
 
 def test_several_scores_in_one_metric_sum_the_cells_once(monkeypatch):
     y, p, w = batch()
-    calls, original = [], _kernels.sum_cells
-    monkeypatch.setattr(_kernels, "sum_cells", lambda *a, **k: calls.append(a) or original(*a, **k))
+    calls, original = [], _backend.sum_cells
+    monkeypatch.setattr(_backend, "sum_cells", lambda *a, **k: calls.append(a) or original(*a, **k))
     together = metrics.Scores(["f1", "precision", "recall", scores.f_beta(beta=2)], threshold=0.4)
     for part in (slice(0, 50), slice(50, 200)):
         together.update_state(y[part], p[part], w[part])
@@ -153,3 +155,87 @@ def test_parameters_named_like_arguments_are_refused(name):
     exec(f"def reserved_{name}(cells, {name}=0.3): return cells.tp", namespace)
     with pytest.raises(ValueError, match=f"must not have parameters.*Received: {name}"):
         score(namespace[f"reserved_{name}"])
+
+
+def by_hand(y, p, w, bins):
+    place = np.minimum(np.digitize(p, np.linspace(0, 1, bins + 1)[1:-1].astype("float32")), bins - 1)
+    return sum(abs(np.sum((w * (y - p))[place == b])) for b in range(bins)) / np.sum(w)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_brier_score_is_scikit_learns(weighted):
+    y, p, w = batch(200, classes=1)
+    w = w if weighted else None
+    want = brier_score_loss(y[:, 0], p[:, 0], sample_weight=w)
+    assert brier_score(y, p, w) == pytest.approx(want, rel=1e-6)
+
+
+@pytest.mark.parametrize("bins", [1, 10, 15])
+def test_calibration_error_is_the_definition(bins):
+    y, p, w = batch(300, classes=3)
+    want = np.mean([by_hand(y[:, k], p[:, k].astype("float64"), w, bins) for k in range(3)])
+    assert calibration_error(y, p, w, bins=bins) == pytest.approx(want, rel=1e-5)
+
+
+def test_edges_belong_to_the_bin_above_and_one_to_the_last():
+    assert calibration_error([1, 0], [0.5, 0.5], bins=2) == 0
+    assert calibration_error([1, 0], [0.49, 0.51], bins=2) == pytest.approx(0.51)
+    assert calibration_error([1, 1], [1.0, 0.0], bins=4) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("measure", [brier_score, calibration_error])
+def test_weight_two_is_two_copies_and_weight_zero_is_absent(measure):
+    y, p, _ = batch(60, classes=2)
+    assert measure(y, p, np.full(60, 2.0)) == pytest.approx(measure(y, p), rel=1e-6)
+    some = np.arange(60) % 3 > 0
+    spoilt = np.where(some[:, None], p, np.nan)
+    assert measure(y, spoilt, some.astype("float32")) == pytest.approx(measure(y[some], p[some]), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "measure"), [(metrics.BrierScore, brier_score), (metrics.CalibrationError, calibration_error)]
+)
+def test_a_metric_over_batches_is_the_whole(kind, measure):
+    y, p, w = batch(100, classes=3)
+    metric = kind()
+    assert float(metric.result()) == 0
+    for part in (slice(0, 30), slice(30, 31), slice(31, 100)):
+        metric.update_state(y[part], p[part], w[part])
+    assert float(metric.result()) == pytest.approx(measure(y, p, w), rel=1e-6)
+    again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(metric))
+    assert again.get_config() == metric.get_config()
+    metric.reset_state()
+    metric.update_state(np.eye(3)[[0, 2]], np.eye(3)[[0, 2]])
+    assert float(metric.result()) == 0
+
+
+def test_a_class_without_weight_does_not_count():
+    y, p, _ = batch(60, classes=3)
+    for measure, kind in ((brier_score, metrics.BrierScore), (calibration_error, metrics.CalibrationError)):
+        expected = measure(y[:, :2], p[:, :2])
+        weight = np.array([[1.0, 2.0, 0.0]])
+        assert measure(y, p, weight) == pytest.approx(expected, rel=1e-6)
+        metric = kind()
+        assert float(metric(y, p, weight)) == pytest.approx(expected, rel=1e-6)
+        with pytest.raises(ValueError, match="`y_pred` must have the same number of classes in every batch, 3"):
+            metric.update_state(y[:, :1], p[:, :1])
+
+
+def test_metrics_in_fit():
+    y, p, _ = batch(64, classes=1)
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, "sigmoid")])
+    model.compile(
+        "sgd", "binary_crossentropy", weighted_metrics=[metrics.CalibrationError(bins=5), metrics.BrierScore()]
+    )
+    logs = model.fit(p, y, verbose=0, validation_data=(p, y)).history
+    assert logs["val_brier_score"][0] == pytest.approx(brier_score(y, model.predict(p, verbose=0)), rel=1e-5)
+    assert logs["val_calibration_error"][0] == pytest.approx(
+        calibration_error(y, model.predict(p, verbose=0), bins=5), rel=1e-5
+    )
+
+
+def test_logits_are_refused():
+    with pytest.raises(ValueError, match="`y_pred` must hold probabilities"):
+        brier_score([0, 1], [-3.0, 4.0])
+    with pytest.raises(ValueError, match=r"`bins` must be a whole number of at least 1 .*Received: bins=0"):
+        calibration_error([0, 1], [0.2, 0.4], bins=0)

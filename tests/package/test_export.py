@@ -1,4 +1,4 @@
-"""export_classifier: the same numbers and labels outside Keras, for models of all kinds."""
+"""export_classifier: the same numbers and labels outside Keras, for models of all kinds and several classes."""
 
 import os
 import pathlib
@@ -10,6 +10,7 @@ import numpy as np
 import processes
 import pytest
 import tensorflow as tf
+from class_cases import classes_batch
 from exported_models import (
     KINDS,
     Dense,
@@ -22,7 +23,7 @@ from exported_models import (
     stateful,
 )
 
-from keras_softsets.export import export_classifier
+from keras_softsets import Argmax, AtRecall, PerClass, evaluate, export_classifier, tune_threshold
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +182,7 @@ def colliding_names():
         (two_outputs, {}, "`model` must have one output tensor. Received: dict of 2"),
         (two_arguments, {}, "`model` must take its inputs as one argument"),
         (lambda: constant_probability(0.0), {"threshold": True}, "Received: threshold=True"),
-        (lambda: constant_probability(0.0), {"threshold": "0.5"}, "Received: threshold=0.5"),
+        (lambda: constant_probability(0.0), {"threshold": "0.5"}, "Received: threshold='0.5'"),
         (colliding_names, {}, r"differ in letters, digits and '_'. Received: \['a_b', 'a_b'\]"),
         (lambda: constant_probability(0.0), {"threshold": 50}, "Received: threshold=50"),
         (lambda: constant_probability(0.0), {"threshold": -0.1}, "`threshold` must be a number in"),
@@ -189,7 +190,7 @@ def colliding_names():
         (lambda: constant_probability(0.0), {"threshold": [[0.5]]}, "`threshold` must be a number in"),
         (
             lambda: constant_probability(0.0, 2),
-            {"threshold": [0.5] * 3},
+            {"threshold": PerClass([0.5] * 3)},
             r"3 thresholds for an output of shape \(None, 2\)",
         ),
         (lambda: constant_probability(0.0), {"threshold": [[0.5], [0.5, 0.5]]}, "`threshold` must be a number in"),
@@ -224,3 +225,86 @@ def test_a_stateful_model_remembers_as_in_keras(tmp_path):
         np.testing.assert_allclose(serve(x=tf.constant(inputs["x"]))["probability"], expected, rtol=0, atol=1e-6)
     with pytest.raises(ValueError, match=r"`warmup` must be None for a model with stateful layers"):
         export_classifier(model, tmp_path, warmup=inputs["x"])
+
+
+@pytest.mark.parametrize("sweep", [[0.2, 0.7], (0.2, 0.7), np.array([0.2, 0.7]), tf.constant([0.2, 0.7])])
+def test_a_list_is_a_sweep_here_too(tmp_path, sweep):
+    with pytest.raises(ValueError, match=r"not a sweep; for one threshold for each class pass PerClass\(\[...\]\)"):
+        export_classifier(constant_probability(0.0, 2), tmp_path, threshold=sweep)
+    with pytest.raises(ValueError, match=r"pass `metric.threshold\(\)` of a metric at this operating point"):
+        export_classifier(constant_probability(0.0), tmp_path, threshold=AtRecall(0.9))
+
+
+def test_a_tuned_threshold_is_exported_as_it_is(tmp_path):
+    y, p = np.array([0, 0, 1, 1]), np.array([0.1, 0.6, 0.7, 0.9])
+    for tuned in (tune_threshold(y, p), tune_threshold(y, p, curve=True)):
+        for probability in (tuned.threshold - 0.01, tuned.threshold + 0.01):
+            answer = served(export_classifier(constant_probability(probability), tmp_path, tuned), x=tf.zeros((1, 1)))
+            assert answer["label"].tolist() == [[int(probability > tuned.threshold)]]
+
+
+OFFSETS = Argmax(offsets=[0.0, 0.5, -0.25, 1.0])
+
+
+def model(*layers, shape=(4,)):
+    return keras.Sequential([keras.Input(shape, name="x"), *layers])
+
+
+@pytest.mark.parametrize("threshold", ["argmax", Argmax(), Argmax(0.3), OFFSETS])
+@pytest.mark.parametrize("from_logits", [False, True])
+def test_probabilities_and_class_ids(tmp_path, threshold, from_logits):
+    ids, p, w = classes_batch()
+    x = np.log(p) + 3 if from_logits else p
+    version = export_classifier(model(keras.layers.Lambda(lambda x: x)), tmp_path, threshold, from_logits=from_logits)
+    answer = served(version, x=x)
+    assert answer["label"].dtype == np.int32
+    assert answer["label"].shape == (150,)
+    np.testing.assert_allclose(answer["probability"], p, rtol=1e-5)
+    expected = evaluate(ids, x, "f1", w, threshold=threshold, from_logits=from_logits)
+    decided = np.eye(4, dtype="float32")[answer["label"]]
+    assert evaluate(ids, decided, "f1", w, threshold="argmax") == pytest.approx(expected)
+    plain = p.argmax(-1)
+    assert np.array_equal(answer["label"], plain) == (threshold != OFFSETS)
+
+
+def test_the_tuned_decision_in_a_process_without_keras(tmp_path):
+    ids, p, w = classes_batch()
+    tuned = tune_threshold(ids, p, "kappa", w, decision="argmax", weights="quadratic")
+    keras.utils.set_random_seed(4)
+    network = model(keras.layers.Softmax())
+    export_classifier(network, tmp_path / "grades", tuned.threshold, warmup=np.log(p)[:3])
+    np.savez(tmp_path / "grades", x=np.log(p))
+    serve_without_keras(tmp_path)
+    with np.load(tmp_path / "grades.1.out.npz") as answer:
+        decided = np.eye(4, dtype="float32")[answer["label"]]
+    reached = evaluate(ids, decided, "kappa", w, weights="quadratic")
+    assert reached == pytest.approx(tuned.score, abs=0.01)  # the softmax of log p is p, up to its last digits
+
+
+def test_images_have_a_label_for_each_pixel(tmp_path):
+    network = model(keras.layers.Conv2D(3, 1), shape=(2, 5, 4))
+    x = np.random.default_rng(0).normal(size=(6, 2, 5, 4)).astype("float32")
+    answer = served(export_classifier(network, tmp_path, "argmax", from_logits=True), x=x)
+    assert answer["label"].shape == (6, 2, 5)
+    np.testing.assert_array_equal(answer["label"], network.predict(x, verbose=0).argmax(-1))
+
+
+@pytest.mark.parametrize(
+    ("units", "threshold", "message"),
+    [
+        (1, "argmax", "a number for predictions of one class"),
+        (3, OFFSETS, "must hold 3 numbers, one for each class"),
+        (3, "largest", "'argmax', or a decision .* Received: threshold='largest'"),
+    ],
+)
+def test_what_is_refused(tmp_path, units, threshold, message):
+    with pytest.raises(ValueError, match=message):
+        export_classifier(model(keras.layers.Dense(units, "softmax")), tmp_path, threshold)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_signature_says_what_comes_back(tmp_path):
+    network = model(keras.layers.Dense(3, "softmax"))
+    serve = tf.saved_model.load(export_classifier(network, tmp_path, "argmax")).signatures["serving_default"]
+    outputs = {name: (spec.shape.as_list(), spec.dtype) for name, spec in serve.structured_outputs.items()}
+    assert outputs == {"probability": ([None, 3], tf.float32), "label": ([None], tf.int32)}

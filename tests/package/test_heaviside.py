@@ -1,12 +1,14 @@
 """Approximations of the step: values, slopes, the properties that the paper proves, errors, saving."""
 
 import dataclasses
+import functools
 
 import keras
 import numpy as np
 import pytest
 import reference
 import tensorflow as tf
+from cases import with_gradient
 from keras import ops
 
 from keras_softsets import (
@@ -283,21 +285,16 @@ def test_a_variable_is_read_in_every_step(thresholds):
 
     @tf.function
     def value_and_gradient(y, p):
-        with tf.GradientTape() as tape:
-            tape.watch(p)
-            value = loss(y, p)
-        return value, tape.gradient(value, p)
+        return with_gradient(lambda x: loss(y, x), p)
 
     for steepness in (3.0, 30.0):
         k.assign(steepness)
         fixed = SoftF1(heaviside=SigmoidHeaviside(steepness), threshold=thresholds)
-        with tf.GradientTape() as tape:
-            tape.watch(p)
-            expected = fixed(y, p)
+        expected, fixed_gradient = with_gradient(functools.partial(fixed, y), p)
         value, gradient = value_and_gradient(y, p)
         assert float(loss(y, p)) == pytest.approx(float(expected), rel=1e-5)
         assert float(value) == pytest.approx(float(expected), rel=1e-5)
-        np.testing.assert_allclose(gradient, tape.gradient(expected, p), rtol=1e-4)
+        np.testing.assert_allclose(gradient, fixed_gradient, rtol=1e-4)
 
 
 def test_an_attribute_that_changes_is_seen_by_the_next_eager_call():

@@ -1,12 +1,21 @@
-"""One set of rules for data: an error eagerly, NaN in every cell inside a graph, and the same for all functions."""
+"""One set of rules for data: the same for all functions, class ids as one-hot labels, and bad values never silent."""
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from cases import NINE, batch
+from cases import NINE, batch, value_and_gradient
+from class_cases import classes_batch
 
-from keras_softsets import SoftF1, confusion_matrix, evaluate, metrics, tune_threshold
+from keras_softsets import (
+    SoftF1,
+    SoftKappa,
+    confusion_matrix,
+    evaluate,
+    metrics,
+    multiclass_confusion_matrix,
+    tune_threshold,
+)
 
 Y, P = [0, 1, 1, 0], [0.1, 0.8, 0.6, 0.3]
 BAD = {
@@ -65,9 +74,9 @@ def linear_model(loss, **options):
 
 
 @pytest.mark.parametrize(("labels", "activation"), [([-1, 1], "sigmoid"), ([0, 255], "sigmoid"), ([0, 1], "linear")])
-def test_fit_and_evaluate_show_nan(labels, activation):
+def test_a_compiled_fit_and_evaluate_show_nan(labels, activation):
     x, y = 5 * np.linspace(-1, 1, 64)[:, None], np.repeat(labels, 32)
-    model = linear_model(SoftF1(), activation=activation)
+    model = linear_model(SoftF1(), activation=activation, jit_compile=True)
     model.layers[-1].set_weights([np.ones((1, 1)), np.zeros(1)])
     values = model.evaluate(x, y, verbose=0, return_dict=True)
     assert np.isnan([values["loss"], values["f1"]]).all()
@@ -78,8 +87,10 @@ def test_fit_and_evaluate_show_nan(labels, activation):
 
 def test_labels_that_are_masked_may_be_anything():
     model = linear_model(SoftF1())
-    values = model.evaluate(np.ones((4, 1)), np.array([0, 1, 255, -1]), sample_weight=np.array([1, 1, 0, 0]), verbose=0)
-    assert np.isfinite(values[0])
+    loss, *_ = model.evaluate(
+        np.ones((4, 1)), np.array([0, 1, 255, -1]), sample_weight=np.array([1, 1, 0, 0]), verbose=0
+    )
+    assert loss == pytest.approx(model.evaluate(np.ones((2, 1)), np.array([0, 1]), verbose=0)[0], rel=1e-6)
 
 
 def test_probabilities_that_overshoot_a_little_are_clipped():
@@ -111,3 +122,90 @@ def test_the_weighted_average_of_tiny_weights():
         assert evaluate(y, p, "f1", np.full(len(y), scale), average="weighted") == pytest.approx(expected, rel=1e-5)
         loss = float(SoftF1(average="weighted")(y, p, np.full(len(y), scale)))
         assert loss == pytest.approx(float(SoftF1(average="weighted")(y, p)), rel=1e-5)
+
+
+WHOLE = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+FLOATING = ["float16", "bfloat16", "float32", "float64"]
+
+
+@pytest.mark.parametrize("dtype", [*WHOLE, *FLOATING])
+def test_every_type(dtype):
+    ids, p, w = classes_batch(n=40, classes=2 if dtype == "bool" else 4)
+    expected = evaluate(np.eye(p.shape[1])[ids], p, "f1", w, threshold="argmax")
+    typed = tf.cast(ids, dtype)
+    assert float(metrics.F1(threshold="argmax")(typed, p, w)) == pytest.approx(expected, rel=1e-6)
+    with_ignored = metrics.F1(threshold="argmax", ignore_class=-1 if dtype == "bool" else 100)
+    assert float(with_ignored(typed, p, w)) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(24,), (24, 1), (2, 3, 4), (2, 3, 4, 1)])
+@pytest.mark.parametrize("threshold", ["argmax", 0.4, [0.3, 0.5]])
+def test_every_shape_and_decision(shape, threshold):
+    ids, p, w = classes_batch(n=24)
+    leading = shape if shape[-1] != 1 else shape[:-1]
+    y, q, weight = ids.reshape(shape), p.reshape(*leading, 4), w.reshape(leading)
+    hot = np.eye(4, dtype="float32")[ids].reshape(q.shape)
+    np.testing.assert_allclose(
+        np.stack(confusion_matrix(y, q, weight, threshold=threshold)),
+        np.stack(confusion_matrix(hot, q, weight, threshold=threshold)),
+        rtol=1e-6,
+    )
+    if threshold == "argmax":
+        found, expected = (multiclass_confusion_matrix(labels, q, weight).counts for labels in (y, hot))
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_shapes_that_are_no_ids():
+    p = np.full((6, 3), 1 / 3, "float32")
+    for shape in ((5,), (6, 2)):
+        with pytest.raises(ValueError, match=r"`y_true`.*Received"):
+            evaluate(np.zeros(shape, int), p, threshold="argmax")
+    one = np.full((6, 1), 0.5, "float32")  # one class has no ids: labels in [0, 1]
+    assert evaluate([0, 1, 1, 0, 1, 1], one, "recall") == 1.0
+
+
+@pytest.mark.parametrize("wrong", [-1, 4, 255, 1.5, float("nan")])
+def test_ids_that_do_not_exist(wrong):
+    ids, p, _ = classes_batch(n=6)
+    ids = np.append(ids[:5], wrong)
+    loss, metric = SoftKappa(), metrics.F1(threshold="argmax")
+    for use in (loss, metric, lambda y, p: evaluate(y, p, threshold=0.5)):
+        with pytest.raises(ValueError, match=r"whole numbers from 0 to 3.*Received: (-1|4|255|1.5|nan)$"):
+            use(ids, p)
+    assert np.isnan(tf.function(loss, jit_compile=True)(tf.constant(ids), tf.constant(p)))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="these must be below the number of outputs"):
+        tf.function(loss)(tf.constant(ids), tf.constant(p))
+    tf.function(metric.update_state)(tf.constant(ids), tf.constant(p))
+    assert np.isnan(metric.result())
+
+
+@pytest.mark.parametrize("mode", ["eager", "graph"])
+def test_an_id_that_does_not_count_may_be_anything(mode):
+    ids, p, w = classes_batch(n=12)
+    odd = np.where(np.arange(12) % 3 == 0, -1, ids)
+    kept = odd >= 0
+    for make in (SoftKappa, lambda **k: SoftF1(threshold="argmax", **k), lambda **k: SoftF1(threshold=0.5, **k)):
+        expected = float(make()(ids[kept], p[kept], w[kept]))
+        calls = (make(), (w * kept).astype("float32")), (make(ignore_class=-1), w)
+        for loss, weight in calls:
+            call = loss if mode == "eager" else tf.function(loss)
+            assert float(call(tf.constant(odd), tf.constant(p), tf.constant(weight))) == pytest.approx(
+                expected, rel=1e-5
+            )
+
+
+def test_ignored_ids_have_no_slope_and_their_predictions_may_be_nan():
+    ids, p, w = classes_batch(n=12)
+    odd = np.where(np.arange(12) % 3 == 0, 255, ids).astype("uint8")
+    value, gradient = value_and_gradient(SoftKappa(ignore_class=255), odd, np.where(odd[:, None] == 255, np.nan, p), w)
+    clean = value_and_gradient(SoftKappa(), ids[odd != 255], p[odd != 255], w[odd != 255])
+    assert value == pytest.approx(clean[0], rel=1e-5)
+    np.testing.assert_allclose(gradient[odd != 255], clean[1], atol=1e-6)
+    assert not gradient[odd == 255].any()
+
+
+def test_ignore_class_of_a_single_class():
+    y, p = np.array([0, 1, 255, 1]), np.array([0.2, 0.7, 0.9, 0.4], "float32")
+    assert evaluate(y, p, ignore_class=255) == pytest.approx(evaluate(y[[0, 1, 3]], p[[0, 1, 3]]))
+    with pytest.raises(ValueError, match=r"`ignore_class` must be None unless"):
+        evaluate(np.eye(3), np.eye(3), ignore_class=255)

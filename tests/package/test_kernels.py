@@ -6,16 +6,15 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from cases import NINE
 
-from keras_softsets import _kernels
-from keras_softsets._kernels import _binned, _bins, _blocks, _direct
-from keras_softsets._samples import Samples
+from keras_softsets._backend.tensorflow import _binned, _bins, _blocks, _cells, _direct
 from keras_softsets.heaviside import Heaviside, LinearHeaviside, SigmoidHeaviside, StepHeaviside, TabulatedHeaviside
 from keras_softsets.losses import SoftF1
 from keras_softsets.metrics import CURVE_THRESHOLDS
+from keras_softsets.samples import Samples
 
 ONE = (0.37,)
-NINE = tuple(k / 10 for k in range(1, 10))
 MANY = tuple(k / 100 for k in range(1, 100))
 UNEVEN = (0.013, 0.0971, 0.2017, 0.31, 0.4423, 0.5551, 0.6713, 0.8117, 0.953)
 CROWDED = tuple(np.random.default_rng(7).uniform(1e-3, 1 - 1e-3, 60))  # more edges than are compared one by one
@@ -69,7 +68,7 @@ def computed(heaviside, y, p, w, thresholds, upstream):
     arrays = [tf.constant(x) if x is not None else None for x in (y, p, w)]
     with tf.GradientTape() as tape:
         tape.watch(arrays[1])
-        cells = _kernels.sum_cells(Samples(*arrays), thresholds, heaviside)
+        cells = _cells.sum_cells(Samples(*arrays), thresholds, heaviside)
         total = tf.reduce_sum(cells * upstream)
     return cells.numpy(), tape.gradient(total, arrays[1]).numpy()
 
@@ -177,9 +176,9 @@ def test_loss_and_its_gradient_are_those_of_the_definition():
 def test_algorithm_is_chosen_by_approximation_and_number_of_thresholds(monkeypatch):
     chosen = []
     for algorithm in ("direct", "binned"):
-        monkeypatch.setattr(_kernels, algorithm, lambda *_, name=algorithm: chosen.append(name))
+        monkeypatch.setattr(_cells, algorithm, lambda *_, name=algorithm: chosen.append(name))
     for name in (*BINNED, *DIRECT):
-        _kernels._algorithm(*ALL[name], per_class=False)
+        _cells._algorithm(*ALL[name], per_class=False)
     assert chosen == ["binned"] * len(BINNED) + ["direct"] * len(DIRECT)
 
 
@@ -267,7 +266,7 @@ def test_weight_zero_leaves_no_trace_and_probabilities_are_clipped(name):
 @pytest.mark.parametrize("heaviside", [StepHeaviside(), LinearHeaviside(), SigmoidHeaviside()])
 def test_totals_of_weights_that_are_no_powers_of_two(heaviside):
     y, p, _ = batch(30_000)
-    cells = _kernels.sum_cells(Samples(y, p, np.full_like(p, 0.1)), (0.3, 0.7), heaviside).numpy()
+    cells = _cells.sum_cells(Samples(y, p, np.full_like(p, 0.1)), (0.3, 0.7), heaviside).numpy()
     np.testing.assert_allclose(cells.sum(0), 3000, rtol=EXACT)
 
 
@@ -276,7 +275,7 @@ def test_totals_are_exact_past_2_to_the_24(name):
     heaviside, thresholds = ALL[name]
     n = 2**24 + 5
     ones = tf.ones((n, 1))
-    tp, fp, fn, tn = _kernels.sum_cells(Samples(ones, ones, None), thresholds, heaviside).numpy()
+    tp, fp, fn, tn = _cells.sum_cells(Samples(ones, ones, None), thresholds, heaviside).numpy()
     assert (tp == n).all()
     assert not np.concatenate([fp, fn, tn]).any()
 
@@ -309,14 +308,14 @@ def size(shape):
 
 
 def test_batches_do_not_retrace_and_a_partial_batch_neither():
-    loss, kernel = SoftF1(threshold=(0.25, 0.75)), _kernels.cells_kernel(LinearHeaviside(), (0.25, 0.75), False)
+    loss, kernel = SoftF1(threshold=(0.25, 0.75)), _cells.cells_kernel(LinearHeaviside(), (0.25, 0.75), False)
     model = keras.Sequential([keras.layers.Dense(1, activation="sigmoid")])
     model.compile("sgd", loss)
     y, p, _ = batch(n=4 * 32 + 5)
     model.fit(p, y, batch_size=32, epochs=2, verbose=0)
     for n in (32, 32, 5, 32):
         loss(y[:n], p[:n])
-    assert kernel.sums_of_first.experimental_get_tracing_count() == 1
+    assert kernel.sums_of_padded.experimental_get_tracing_count() == 1
     assert kernel.slopes.experimental_get_tracing_count() == 1
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import reference
 import tensorflow as tf
-from cases import CLASS_LOSSES, LOSSES, NINE
+from cases import CLASS_LOSSES, LOSSES, NINE, paired, value_and_gradient
 
 import keras_softsets
 from keras_softsets import LinearHeaviside, SoftF1, SoftFBeta, SoftSetLoss, SoftTversky, TabulatedHeaviside
@@ -14,24 +14,16 @@ H = {"linear": (LinearHeaviside(0.2), lambda p, t: reference.linear(p, t, 0.2))}
 H["sigmoid"] = ("sigmoid", reference.sigmoid)
 
 
-def value_and_gradient(loss, y, p, w=None):
-    p = tf.constant(p, tf.float32)
-    with tf.GradientTape() as tape:
-        tape.watch(p)
-        value = loss(y, p, w)
-    return value.numpy(), tape.gradient(value, p).numpy()
-
-
 def test_every_named_loss_is_public():
-    assert len(LOSSES) == 13
+    assert len(LOSSES) == 14
     assert len(CLASS_LOSSES) == 2
     for loss in (*LOSSES, *CLASS_LOSSES):
         assert getattr(keras_softsets, loss.__name__) is loss
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.__name__)
-@pytest.mark.parametrize("heaviside", H)
-@pytest.mark.parametrize("thresholds", [(0.5,), (0.07,), (0.2, 0.55, 0.93)], ids=str)
+@pytest.mark.parametrize(
+    ("loss", "heaviside", "thresholds"), paired(LOSSES, list(H), [(0.5,), (0.07,), (0.2, 0.55, 0.93)])
+)
 def test_values_and_gradients_are_the_papers(loss, heaviside, thresholds, rng):
     ours, theirs = H[heaviside]
     y, p = (rng.random((12, 3)) < 0.4).astype("float32"), rng.uniform(0.02, 0.98, (12, 3)).astype("float32")
@@ -216,7 +208,7 @@ def test_a_callable_a_score_and_a_name_are_the_same_loss(rng):
         (lambda: SoftF1(heaviside=TabulatedHeaviside("step")), "TabulatedHeaviside"),
         (lambda: SoftFBeta(beta=0), "beta=0"),
         (lambda: SoftF1(threshold=2), "threshold=2"),
-        (lambda: SoftF1(average="samples"), "average='samples'"),
+        (lambda: SoftF1(average="rows"), "average='rows'"),
         (lambda: SoftF1(treshold=0.3), "treshold"),
         (lambda: SoftF1(reduction="max"), "reduction=max"),
         (lambda: SoftSetLoss("f3"), "score='f3'"),

@@ -224,6 +224,11 @@ def test_names_and_errors(batch):
         metrics.F1(average="binary")
 
 
+def test_cells_of_each_sample_are_refused():
+    with pytest.raises(ValueError, match="Received: average='samples'"):
+        metrics.Confusion(average="samples")
+
+
 def test_every_loss_has_its_metric():
     losses = {loss.__name__.removeprefix("Soft"): loss.score_name for loss in LOSSES}
     assert {metric.__name__: metric.score_name for metric in METRICS} == losses
@@ -234,7 +239,11 @@ def test_one_class_only():
         warnings.simplefilter("error")
         for metric in METRICS:
             for label in (0, 1):
-                assert np.isfinite(float(metric()(np.full(5, label), np.linspace(0, 1, 5))))
+                y, p = np.full(5, label), np.linspace(0, 1, 5)
+                areas = {"roc_auc": 0.0, "pr_auc": label, "average_precision": label}
+                cells = reference.cells(y[:, None], p[:, None], heaviside=reference.step)
+                expected = areas.get(metric.score_name, reference.score(metric.score_name, cells))
+                assert float(metric()(y, p)) == pytest.approx(float(expected), abs=1e-6), metric.__name__
 
 
 def test_keras_callbacks_know_the_direction():
@@ -243,3 +252,59 @@ def test_keras_callbacks_know_the_direction():
     stopping = keras.callbacks.EarlyStopping("anything", mode="auto", patience=3)
     model.fit(np.ones((4, 1)), np.ones(4), callbacks=[stopping], verbose=0)
     assert stopping.monitor_op(1.0, 0.0)
+
+
+NAMED = {
+    "F1": (lambda **o: metrics.F1(**o), ["f1_cat", "f1_dog", "f1_owl"]),
+    "AUROC": (lambda **o: metrics.AUROC(**o), ["auroc_cat", "auroc_dog", "auroc_owl"]),
+    "at a rate": (lambda **o: metrics.PrecisionAtRecall(0.5, name="p", **o), ["p_cat", "p_dog", "p_owl"]),
+    "Scores": (lambda **o: metrics.Scores(["f1", "recall"], name="low", **o), None),
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_classes_with_names_are_scalars_in_the_logs(kind, batch, tmp_path):
+    y, p, _ = batch
+    make, keys = NAMED[kind]
+    names = ["cat", "dog", "owl"]
+    plain, named = make(average=None), make(average=None, class_names=names)
+    keys = keys or [f"low_{score}_{name}" for score in ("f1", "recall") for name in names]
+    assert {float(x) for x in named.result().values()} == {0.0}
+    assert list(named.result()) == keys
+    expected = plain(y, p)
+    expected = np.concatenate(list(expected.values())) if isinstance(expected, dict) else np.asarray(expected)
+    found = named(y, p)
+    assert list(found) == keys
+    np.testing.assert_array_equal(list(map(float, found.values())), expected)
+    again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(named))
+    assert list(again(y, p)) == keys
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(3, activation="sigmoid")])
+    model.compile("sgd", "mse", metrics=[make(average=None, class_names=names)])
+    board = keras.callbacks.TensorBoard(tmp_path)
+    stopping = keras.callbacks.EarlyStopping(f"val_{keys[1]}", mode="max")
+    history = model.fit(p, y, validation_data=(p, y), verbose=0, callbacks=[board, stopping]).history
+    assert set(keys) < set(history)
+
+
+def test_names_of_classes_are_refused_where_they_mean_nothing(batch):
+    y, p, _ = batch
+    for options in ({}, {"average": "micro"}):
+        with pytest.raises(ValueError, match="`class_names` must be None unless `average` is None"):
+            metrics.F1(class_names=["a", "b", "c"], **options)
+    for names in ("abc", [], ["a", "a", "b"], [1, 2, 3]):
+        with pytest.raises(ValueError, match="`class_names` must be a sequence of different names"):
+            metrics.F1(average=None, class_names=names)
+    with pytest.raises(ValueError, match="one name for each of the 3 classes"):
+        metrics.F1(average=None, class_names=["a", "b"])(y, p)
+    with pytest.raises(ValueError, match="one name for each of the 3 classes"):
+        metrics.MulticlassConfusion(class_names=["a", "b"])(y.argmax(1), p)
+
+
+def test_a_class_matrix_with_names_is_a_dict_of_counts(batch):
+    y, p, _ = batch
+    ids, names = y.argmax(1), ["cat", "dog", "owl"]
+    matrix = np.asarray(metrics.MulticlassConfusion()(ids, p))
+    found = metrics.MulticlassConfusion(class_names=names, name="val")(ids, p)
+    for i, true in enumerate(names):
+        for j, decided in enumerate(names):
+            assert float(found[f"val_{true}_as_{decided}"]) == matrix[i, j]

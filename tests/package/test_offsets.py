@@ -10,7 +10,8 @@ from class_cases import AVERAGED, OF_THE_MATRIX, classes_batch
 from sklearn import metrics as sk
 
 from keras_softsets import Argmax, evaluate, metrics, scores, tune_threshold
-from keras_softsets.thresholds import _offsets
+from keras_softsets.samples import Samples
+from keras_softsets.tuning import _offsets
 
 SCORES = {
     "f1": {},
@@ -124,7 +125,7 @@ def test_nothing_to_gain_means_no_offsets():
 
 def test_the_result_does_not_depend_on_blocks_order_or_copies(monkeypatch):
     ids, p, w = weak(n=80, classes=4)
-    for name in ("f1", "kappa"):
+    for name in ("f1", "kappa", "multiclass_mcc"):
         tuned = tune_threshold(ids, p, name, w, decision="argmax", **SCORES[name])
         assert tuned == tune_threshold(ids, p, name, w, decision="argmax", **SCORES[name])
         turned = tune_threshold(ids[::-1], p[::-1], name, w[::-1], decision="argmax", **SCORES[name])
@@ -141,6 +142,23 @@ def test_the_result_does_not_depend_on_blocks_order_or_copies(monkeypatch):
     odd, weight = np.append(ids, [255, -1]), np.append(w, [1, 0])
     ignored = tune_threshold(odd, np.append(p, p[:2], 0), "f1", weight, decision="argmax", ignore_class=255)
     assert ignored == tune_threshold(ids, p, "f1", w, decision="argmax")
+
+
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted", (0.0, 1.0, 5.0, 2.0)])
+@pytest.mark.parametrize("name", ["f1", "specificity"])
+def test_every_decision_on_the_way_has_its_score(name, average):
+    ids, p, w = weak(n=30, classes=4, ties=True)
+    samples = Samples(np.eye(4, dtype="float32")[ids], p, w[:, None])
+    along = _offsets._cells_along(samples, scores.get(name), average)
+    for k in range(4):
+        path = _offsets._path(np.log(np.maximum(p.astype("float64"), 1e-9)), np.zeros(4), k)
+        (found,) = along(path, k)
+        decided = np.empty(30, int)
+        decided[path.order] = path.source
+        for step, value in enumerate(found):
+            decided[path.order[:step]] = k
+            expected = evaluate(ids, np.eye(4)[decided], name, w, threshold="argmax", average=average)
+            assert value == pytest.approx(expected, abs=1e-6)
 
 
 def test_weights_of_classes_and_scores_of_ones_own():
@@ -182,11 +200,11 @@ def test_extreme_probabilities():
         ({"curve": True}, "`curve` must be False"),
         ({"score": "roc_auc"}, "must be a score of one threshold"),
         ({"y_pred": np.full((3, 2), np.nan)}, "`y_pred` must hold numbers. Received: NaN"),
-        ({"y_true": [], "y_pred": np.zeros((0, 2))}, "at least one sample"),
+        ({"y_true": [], "y_pred": np.zeros((0, 2))}, "`y_pred` must hold at least one probability"),
         ({"sample_weight": [0, 0, 0]}, "at least one sample"),
         ({"sample_weight": [1, -1, 1]}, "`sample_weight` must be finite"),
         ({"y_true": [0, 1, 2]}, "whole numbers from 0 to 1"),
-        ({"y_true": [0, 1, 1], "y_pred": [0.1, 0.2, 0.3]}, "predictions of one class"),
+        ({"y_true": [0, 1, 1], "y_pred": [0.1, 0.2, 0.3]}, "`decision` must be 'threshold' for predictions of one"),
         ({"score": lambda cells: cells.tp / cells.predicted_positives}, "must be a number everywhere"),
     ],
 )

@@ -8,6 +8,7 @@ import processes
 import pytest
 import reference
 import tensorflow as tf
+from cases import value_and_gradient
 
 from keras_softsets import (
     AtPrecision,
@@ -21,6 +22,7 @@ from keras_softsets import (
     losses,
     metrics,
 )
+from keras_softsets._backend.tensorflow import _boundary, _moving, _precision, _sizes
 
 SCRIPT = pathlib.Path(__file__).parents[1] / "scripts" / "replicas_operating.py"
 NAMED = {
@@ -31,14 +33,6 @@ NAMED = {
 }
 AT = {"recall": AtRecall, "precision": AtPrecision, "specificity": AtSpecificity}
 EACH = pytest.mark.parametrize("loss", NAMED, ids=lambda loss: loss.__name__)
-
-
-def value_and_gradient(loss, y, p, w=None):
-    p = tf.constant(p, tf.float32)
-    with tf.GradientTape() as tape:
-        tape.watch(p)
-        value = loss(y, p, w)
-    return value.numpy(), tape.gradient(value, p, unconnected_gradients="zero").numpy()
 
 
 def true_threshold(rate, least, y, p, w):
@@ -233,6 +227,59 @@ def test_nan_in_a_prediction_is_nan_in_the_loss(loss):
         assert np.isnan(loss(0.7)(y, [0.2, np.nan, 0.9]))
 
 
+PROBABILITIES = {
+    "even": lambda rng, shape: rng.random(shape),
+    "low": lambda rng, shape: rng.beta(0.3, 3, shape),
+    "tiny": lambda rng, shape: 10.0 ** rng.uniform(-40, 0, shape),
+    "rounded": lambda rng, shape: np.round(rng.random(shape), 2),
+    "half precision": lambda rng, shape: rng.random(shape).astype("float16"),
+    "saturated": lambda rng, shape: 1 - rng.integers(0, 6, shape) * 2.0**-24,
+}
+
+
+@pytest.mark.parametrize("kind", PROBABILITIES)
+def test_counting_finds_the_precision_that_sorting_finds(kind, rng):
+    shape, rates = (4096, 3), tf.constant([[0.05], [0.3], [0.5], [0.9], [1.0]], tf.float64)
+    p = PROBABILITIES[kind](rng, shape).astype("float32")
+    p[:, 2] = np.sort(p[:, 2])  # hovers around 0.5, so that many bins could hold it
+    y = np.where(np.arange(3) == 2, np.arange(4096)[:, None] % 2, rng.random(shape) < p).astype("float32")
+    for w in (np.ones(shape), rng.integers(0, 3, shape) * rng.random(shape)):
+        w = w.astype("float32")
+        arrays = [tf.constant(x) for x in (np.where(w > 0, p, 0).view("int32"), w * y, w * (1 - y))]
+        bits, met, done = COUNTED(*arrays, rates)
+        expected, expected_met = _precision.by_sorting(*arrays, rates)
+        np.testing.assert_array_equal(met, expected_met)
+        # Weighted sums in another order may differ in the last digit, and so may the choice among equal precisions.
+        found = done.numpy()[:, None] & ((w == 1).all() | expected_met.numpy())
+        assert found.mean() > 0.5
+        np.testing.assert_array_equal(bits.numpy()[found], expected.numpy()[found])
+
+
+ARRAY = tf.TensorSpec([None, None], tf.float32)
+COUNTED = tf.function(
+    _precision.narrowed,
+    input_signature=[tf.TensorSpec([None, None], tf.int32), ARRAY, ARRAY, tf.TensorSpec([None, 1], tf.float64)],
+    jit_compile=True,
+)
+
+
+@EACH
+def test_batches_of_new_sizes_are_padded_to_the_same(loss, monkeypatch):
+    """Otherwise XLA would compile the search and the cells for each of them."""
+    seen = set()
+
+    def noted(*arrays):
+        found = _sizes.padded(*arrays)
+        seen.update(len(x) for x in found)
+        return found
+
+    monkeypatch.setattr(_boundary, "padded", noted)
+    monkeypatch.setattr(_moving, "padded", noted)
+    for n in (300, 301, 511):
+        value_and_gradient(loss(0.7), np.arange(n) % 2, np.linspace(0, 1, n, dtype="float32"))
+    assert seen == {512}
+
+
 @EACH
 def test_saved_losses_and_metrics_are_the_same(loss, rng):
     y, p = rng.integers(0, 2, 30), rng.random(30).astype("float32")
@@ -275,3 +322,15 @@ def test_replicas_are_one_device(tmp_path):
     assert (
         np.abs(found["SoftPrecisionAtRecall/gradient/alone"] - found["SoftPrecisionAtRecall/gradient/one"]).max() > 1e-4
     )
+
+
+@EACH
+def test_saturated_predictions_give_the_same_numbers_eagerly_and_in_a_graph(loss, rng):
+    y = rng.integers(0, 2, 256).astype("float32")
+    for _ in range(5):
+        p = (1 - rng.integers(0, 6, 256) * 2.0**-24).astype("float32")  # a handful of numbers, so most are tied
+        expected = value_and_gradient(loss(0.9), y, p)
+        step = tf.function(lambda y, p: value_and_gradient_graph(loss(0.9), y, p))
+        for found, eager in zip(step(tf.constant(y), tf.constant(p)), expected, strict=True):
+            # Eagerly, batches are padded, and their sums in another order: one unit in the last place, not another tie.
+            np.testing.assert_allclose(found, eager, rtol=2.5e-7)

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 import reference
+from cases import NINE
 from sklearn import metrics as sk
 
 from keras_softsets import (
@@ -11,6 +12,10 @@ from keras_softsets import (
     AtRecall,
     AtSpecificity,
     PerClass,
+    SoftPrecisionAtRecall,
+    SoftRecallAtPrecision,
+    SoftSensitivityAtSpecificity,
+    SoftSpecificityAtSensitivity,
     TabulatedHeaviside,
     confusion_matrix,
     decisions,
@@ -19,7 +24,7 @@ from keras_softsets import (
     scores,
     tune_threshold,
 )
-from keras_softsets._operating import _float_bins
+from keras_softsets.operating import FloatBins
 
 AT = {"recall": AtRecall, "precision": AtPrecision, "specificity": AtSpecificity}
 ONE_THRESHOLD = [name for name in reference.SCORES if not scores.get(name).curve]
@@ -183,15 +188,17 @@ def check_metric(score, decision, y, p):
     np.testing.assert_allclose(found, np.where(found, reached, 0), rtol=0, atol=1e-12)
 
 
-def test_every_float_is_in_the_bin_whose_edge_is_below_it(rng):
-    edges = _float_bins.thresholds()[::-1]
-    assert len(edges) == _float_bins.BINS
+@pytest.mark.parametrize("bits", [2, 3, 5, 8, 12])
+def test_every_float_is_in_the_bin_whose_edge_is_below_it(rng, bits):
+    bins = FloatBins(bits)
+    edges = bins.thresholds[::-1]
+    assert len(edges) == bins.size
     assert (np.diff(edges) > 0).all()
     near = [np.nextafter(np.float32(x), np.float32(to)) for x in edges[1::997] for to in (0, 2)]
     p = np.concatenate([edges, near, rng.random(10_000), 10.0 ** rng.uniform(-38, 0, 10_000), [0, 1, 0.5, 1e-45, -0.0]])
     p = np.clip(p, 0, 1).astype("float32")
     expected = np.searchsorted(edges, p, side="right") - 1
-    np.testing.assert_array_equal(_float_bins.bin_of(keras.ops.convert_to_tensor(p)), expected)
+    np.testing.assert_array_equal(bins.bin_of(keras.ops.convert_to_tensor(p)), expected)
 
 
 def test_batches_merged_metrics_and_weights_add_up(rng):
@@ -264,7 +271,7 @@ def test_rules_out_of_reach_say_what_is_within():
     with pytest.raises(ValueError, match=r"best is recall\(\) of 0.5, specificity\(\) of 0, each where the others are"):
         tune_threshold(y, p, "f1", at_least={"recall": 1.0, "specificity": 0.5})
     for wrong in ({"roc_auc": 0.5}, {"recall": "high"}, [("recall", 0.5)], {"recoil": 0.5}, {"kappa": 0.1}):
-        with pytest.raises(ValueError, match=r"^`(at_least|score)` must"):
+        with pytest.raises(ValueError, match=r"^(A key of )?`at_least(\['recall'\])?` must"):
             tune_threshold(y, p, at_least=wrong)
 
 
@@ -303,7 +310,7 @@ def test_partial_areas_have_arguments_in_losses_and_metrics(rng):
         (SoftAUROC, metrics.AUROC, "roc_auc", {"max_fpr": 0.2}),
         (SoftAUPRC, metrics.AUPRC, "pr_auc", {"min_recall": 0.6}),
     ):
-        soft = evaluate(y, p, score, heaviside="linear", threshold=[k / 10 for k in range(1, 10)], **part)
+        soft = evaluate(y, p, score, heaviside="linear", threshold=NINE, **part)
         assert float(loss(**part)(y, p)) == pytest.approx(1 - soft, rel=1e-5)
         assert float(metric(**part)(y, p)) == pytest.approx(evaluate(y, p, score, **part), abs=0.05)
         for made in (loss(**part), metric(**part), loss(), metric()):
@@ -337,6 +344,21 @@ def test_cells_at_the_boundary():
     ):
         found = confusion_matrix(y, p, threshold=decision, heaviside="step")
         np.testing.assert_array_equal(found, confusion_matrix(y, p, threshold=expected, heaviside="step"))
+
+
+@pytest.mark.parametrize("rate", [0, 1.5, [0.5, 2], None, "high"])
+def test_a_rate_is_named_as_in_the_class_that_takes_it(rate):
+    kinds = {
+        "recall": (SoftPrecisionAtRecall, metrics.PrecisionAtRecall),
+        "precision": (SoftRecallAtPrecision, metrics.RecallAtPrecision),
+        "specificity": (SoftSensitivityAtSpecificity, metrics.SensitivityAtSpecificity),
+        "sensitivity": (SoftSpecificityAtSensitivity, metrics.SpecificityAtSensitivity),
+    }
+    for name, kind in [(name, kind) for name, pair in kinds.items() for kind in pair]:
+        with pytest.raises(
+            ValueError, match=f"^`{name}` must be a .* greater than 0 and at most 1.* Received: {name}="
+        ):
+            kind(rate)
 
 
 def test_bad_arguments_are_named():

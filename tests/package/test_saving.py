@@ -1,11 +1,17 @@
-"""Saving: get_config, `.keras` files of compiled models, no custom_objects, and a clear error where it cannot work."""
+"""Saving: what is saved loads again, also from earlier versions, and a clear error says where it cannot work."""
+
+import inspect
+import json
+import pathlib
 
 import keras
 import numpy as np
 import processes
 import pytest
 from cases import LOSSES, METRICS, PARAMETERS
+from sklearn import metrics as sk
 
+import keras_softsets  # noqa: F401  (registers what is loaded)
 from keras_softsets import (
     LinearHeaviside,
     SigmoidHeaviside,
@@ -133,3 +139,58 @@ def test_an_unknown_score_in_a_file_is_named():
     config["config"]["score"] = "lost"
     with pytest.raises(ValueError, match=r"imported.*score='lost'"):
         keras.saving.deserialize_keras_object(config)
+
+
+FOLDER = pathlib.Path(__file__).parent / "saved_0_1"
+OBJECTS = json.loads((FOLDER / "objects.json").read_text())
+
+
+@pytest.mark.parametrize("entry", OBJECTS, ids=lambda entry: entry["object"]["class_name"])
+def test_losses_and_metrics_of_0_1(entry):
+    random = np.random.default_rng(0)
+    adapter = keras.saving.deserialize_keras_object(entry["object"])
+    value = adapter(random.integers(0, 2, (40, 2)), random.random((40, 2)), random.random(40))
+    expected = entry["value"]
+    for found, stored in zip(
+        *([x.values() for x in (value, expected)] if isinstance(value, dict) else [[value], [expected]])
+    ):
+        assert float(found) == pytest.approx(stored, rel=1e-6, abs=3e-7)
+
+
+@pytest.mark.skipif(
+    "quantization_config" not in inspect.signature(keras.layers.Dense).parameters,
+    reason="the model was saved by Keras 3.15.1, with an argument of its layers that older versions do not know",
+)
+def test_a_model_of_0_1_evaluates_the_same_and_trains_on():
+    model = keras.saving.load_model(FOLDER / "model.keras")
+    expected = json.loads((FOLDER / "model.json").read_text())
+    x = np.random.default_rng(1).normal(size=(60, 3)).astype("float32")
+    y = {name: np.random.default_rng(2).integers(0, 2, (60, 2)) for name in model.output_names}
+    found = model.evaluate(x, y, batch_size=60, verbose=0, return_dict=True)
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value, rel=1e-5, abs=1e-6), name
+    losses = model.fit(x, y, batch_size=60, epochs=5, verbose=0).history["loss"]
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
+def test_a_kappa_that_was_saved_when_unweighted_was_the_default_keeps_its_weights(weights):
+    def saved(module, kind, registered, **config):
+        names = {"module": f"keras_softsets.{module}", "class_name": kind, "registered_name": registered}
+        return {**names, "config": config}
+
+    metric = keras.saving.deserialize_keras_object(
+        saved(
+            "metrics",
+            "Kappa",
+            "keras_softsets>metrics>Kappa",
+            weights=weights,
+            threshold=saved("decisions", "Argmax", "keras_softsets>Argmax", temperature=1.0, offsets=None),
+            heaviside=saved("heaviside", "StepHeaviside", "keras_softsets>StepHeaviside"),
+            **{"average": "macro", "from_logits": False, "zero_division": 0.0, "per_sample": False},
+            **{"ignore_class": None, "name": "kappa", "dtype": "float32"},
+        )
+    )
+    ids, p = [0, 1, 2, 2, 0], [[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.5, 0.4], [0.5, 0.3, 0.2], [0.6, 0.2, 0.2]]
+    assert float(metric(ids, p)) == pytest.approx(sk.cohen_kappa_score(ids, [0, 1, 1, 0, 0], weights=weights), rel=1e-6)

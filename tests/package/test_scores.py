@@ -16,7 +16,9 @@ from keras import ops
 
 from keras_softsets import (
     ConfusionMatrix,
+    MulticlassMatrix,
     SoftSetLoss,
+    check_score,
     confusion_matrix,
     evaluate,
     metrics,
@@ -24,8 +26,9 @@ from keras_softsets import (
     scores,
     tune_threshold,
 )
-from keras_softsets._backend import TENSORFLOW
-from keras_softsets.testing import check_score
+from keras_softsets._backend.tensorflow._graphs import TENSORFLOW
+from keras_softsets._totals import averaged
+from keras_softsets.scores._registry import RESERVED
 
 OURS = [name for name in scores.names("cells") if hasattr(scores, name)]  # and not what docstrings register
 PARAMETERS = {"f_beta": [{"beta": 0.5}, {"beta": 2}], "tversky": [{"alpha": 0.3, "beta": 0.7}, {"alpha": 1, "beta": 1}]}
@@ -145,17 +148,20 @@ def test_areas_do_not_depend_on_the_order_of_the_thresholds(rng):
             np.testing.assert_allclose(area(up), area(mixed), rtol=1e-6)
 
 
-@pytest.mark.parametrize("average", scores.AVERAGES)
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted", None])
 @pytest.mark.parametrize("name", OURS)
 def test_averaging(name, average, rng):
     cells = reference.cells(rng.random((40, 4)) < 0.4, rng.random((40, 4)), thresholds=(0.2, 0.5, 0.8))
-    value = scores.averaged(scores.get(name), ConfusionMatrix(*cells), average)
+    value = averaged(scores.get(name), ConfusionMatrix(*cells), average)
     np.testing.assert_allclose(value, reference.score(name, cells, average), rtol=1e-8)
 
 
-def test_weighted_average_without_any_positive_is_zero():
+def test_a_weighted_average_without_any_positive_is_the_mean():
     zero = np.zeros((1, 3))
-    assert float(scores.averaged(scores.accuracy, ConfusionMatrix(zero, zero + 2, zero, zero + 1), "weighted")) == 0
+    cells = ConfusionMatrix(zero, np.array([[2.0, 0.0, 4.0]]), zero, zero + 1)
+    assert float(averaged(scores.accuracy, cells, "weighted")) == pytest.approx((1 / 3 + 1 + 1 / 5) / 3)
+    assert float(averaged(scores.f1, cells, "weighted", zero_division=1.0)) == pytest.approx(1 / 3)
+    assert float(averaged(scores.f1, cells, "weighted", zero_division="ignore")) == 0
 
 
 def test_a_score_of_ones_own():
@@ -209,8 +215,8 @@ def test_the_same_cell_of_a_notebook_may_run_twice_but_names_are_not_stolen():
         (lambda: scores.get("f1", beta=2), "no parameters"),
         (lambda: scores.f_beta(1, 2), "takes beta"),
         (lambda: scores.tversky(alpha=-0.1), "alpha=-0.1"),
-        (lambda: scores.averaged(scores.f1, ConfusionMatrix(*np.ones((4, 1, 1))), "mean"), "average='mean'"),
-        (lambda: scores.averaged(scores.get(ops.sum), ConfusionMatrix(*np.ones((4, 1, 1))), "macro"), "shape ()"),
+        (lambda: evaluate([0, 1], [0.2, 0.7], average="mean"), "average='mean'"),
+        (lambda: averaged(scores.get(ops.sum), ConfusionMatrix(*np.ones((4, 1, 1))), "macro"), "shape ()"),
     ],
 )
 def test_bad_arguments_are_named(make, message):
@@ -274,7 +280,7 @@ def test_reserved_names_are_all_that_losses_and_metrics_take():
     taken = set()
     for function in (SoftSetLoss, metrics.SoftSetMetric, metrics.Scores, evaluate, tune_threshold, check_score):
         taken |= set(inspect.signature(function).parameters)
-    assert taken - {"score_args"} <= set(scores.RESERVED)
+    assert taken - {"score_args"} <= set(RESERVED)
 
 
 def test_a_typo_in_an_option_is_not_blamed_on_the_score():
@@ -339,3 +345,43 @@ def test_a_score_that_raises_a_runtime_error_says_so():
 
     with pytest.raises(RuntimeError, match="no such price"):
         SoftSetLoss(broken)
+
+
+# A score that fails one check, and how the check is called.
+WRONG = {
+    "each class": (lambda matrix: matrix.right, "gives a single number"),
+    "error rate": (lambda matrix: -scores.multiclass_accuracy(matrix), "perfect predictions beat constant ones"),
+    "error rate too": (lambda matrix: -scores.multiclass_accuracy(matrix), "better logits never lower the score"),
+    "division": (lambda matrix: matrix.right[0] / matrix.decided[0], "finite on one class"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("kappa", {}), ("kappa", {"weights": "quadratic"}), ("multiclass_mcc", {}), ("multiclass_accuracy", {})],
+)
+def test_our_scores_pass(name, parameters):
+    assert len(check_score(name, **parameters)) == 14
+
+
+def test_a_score_of_ones_own_passes_and_is_saved():
+    @score(of="classes")
+    def within_one_grade(matrix: MulticlassMatrix, near: float = 0.5):
+        size = matrix.counts.shape[-1]
+        neighbours = ops.sum(ops.diagonal(matrix.counts, 1)) + ops.sum(ops.diagonal(matrix.counts, -1))
+        assert size is not None
+        return scores.ratio(ops.sum(matrix.right) + near * neighbours, matrix.total, matrix)
+
+    assert "survives saving" in check_score(within_one_grade, near=0.25)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_named(name):
+    function, check = WRONG[name]
+    wrong = scores.Score(function, of="classes", registered=False)
+    with pytest.raises(AssertionError, match=rf"- {check}"):
+        check_score(wrong)
+    if check == "better logits never lower the score":
+        with pytest.raises(AssertionError) as error:
+            check_score(wrong, monotone=False)
+        assert check not in str(error.value)

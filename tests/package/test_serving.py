@@ -16,7 +16,7 @@ from google.protobuf import text_format
 from tensorflow.core.protobuf import saved_model_pb2
 
 from keras_softsets.export import export_classifier
-from keras_softsets.export._warmup import prediction_log
+from keras_softsets.export._files import prediction_log
 
 ROOT = pathlib.Path(__file__).parents[2]
 KINDS = [

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from class_cases import classes_batch, scikit_learn, streamed, value_and_gradient
+from cases import NINE, value_and_gradient
+from class_cases import classes_batch, scikit_learn, streamed
 from sklearn import metrics as sk
 
 from keras_softsets import PerClass, SoftF1, SoftJaccard, SoftKappa, evaluate, metrics, score
-
-NINE = tuple(k / 10 for k in range(1, 10))
 
 
 def images(n=7, seed=0, classes=3):
@@ -132,8 +131,11 @@ def test_bad_weights_of_images_and_empty_batches():
         weight = np.where(np.arange(7) == 3, np.float32(bad), of_images)
         with pytest.raises(ValueError, match="`sample_weight` must be finite and non-negative"):
             evaluate(ids, p, "f1", weight, threshold="argmax", per_sample=True)
-        loss = tf.function(SoftF1(threshold="argmax", per_sample=True))
-        assert np.isnan(loss(tf.constant(ids), tf.constant(p), tf.constant(weight)))
+        loss = SoftF1(threshold="argmax", per_sample=True)
+        tensors = [tf.constant(x) for x in (ids, p, weight)]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="`sample_weight` must be finite and non-negative"):
+            tf.function(loss)(*tensors)
+        assert np.isnan(tf.function(loss, jit_compile=True)(*tensors))
     for loss in (SoftF1(threshold="argmax", per_sample=True), SoftKappa(per_sample=True)):
         value, gradient = value_and_gradient(loss, ids[:0], p[:0])
         assert value == 1.0

@@ -224,6 +224,34 @@ def test_bad_input(arguments, message):
         tune_threshold(**{"y_true": [0, 1], "y_pred": [0.1, 0.9], **arguments})
 
 
+@pytest.mark.parametrize("decision", ["threshold", "argmax"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y_true": [9, 9]}, "`ignore_class` must leave at least one sample, but is every label.*ignore_class=9"),
+        ({"y_true": [9, 9], "sample_weight": [1, 0]}, "`ignore_class` must leave at least one sample"),
+        (
+            {"y_true": [9, 1], "sample_weight": [1, 0]},
+            "`sample_weight` must leave .*only zeros where the label is not 9",
+        ),
+        ({"average": [1, 2]}, r"`average` must have as many importances as there are classes, 3.*average=\[1.0, 2.0\]"),
+        ({"average": [1, 2, 3, 4]}, "`average` must have as many importances as there are classes, 3"),
+    ],
+)
+def test_what_leaves_nothing_to_tune_on_and_importances_of_other_classes(arguments, message, decision):
+    given = {"y_true": [0, 2], "y_pred": [[0.5, 0.3, 0.2], [0.1, 0.5, 0.4]], "ignore_class": 9, "decision": decision}
+    with pytest.raises(ValueError, match=message):
+        tune_threshold(**given | arguments)
+
+
+def test_one_class_has_one_importance_and_may_be_ignored_altogether():
+    assert tune_threshold([0, 1], [0.25, 0.75], average=[3.0]) == tune_threshold([0, 1], [0.25, 0.75])
+    with pytest.raises(ValueError, match="as many importances as there are classes, 1"):
+        tune_threshold([0, 1], [0.25, 0.75], average=[1, 2])
+    with pytest.raises(ValueError, match="`ignore_class` must leave at least one sample"):
+        tune_threshold([255, 255], [0.25, 0.75], ignore_class=255)
+
+
 def test_result_is_a_named_tuple():
     threshold, score = tuned = tune_threshold([0, 1], [0.25, 0.75])
     assert isinstance(tuned, TunedThreshold)

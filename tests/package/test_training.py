@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from cases import LOSSES
+from class_cases import classes_batch
 
-from keras_softsets import SoftF1, SoftFBeta, SoftSetLoss, evaluate, metrics
+from keras_softsets import SoftF1, SoftFBeta, SoftKappa, SoftSetLoss, evaluate, metrics
 
 # On their own these are best served by calling everything positive, or nothing, or do not mind where 0.5 lies.
 ONE_SIDED = {"SoftRecall", "SoftSpecificity", "SoftPrecision", "SoftAccuracy", "SoftAUROC", "SoftAUPRC"}
@@ -199,8 +200,17 @@ def test_a_plain_function_trains():
 def test_batches_without_positives_do_no_harm():
     x, y = blobs()
     order = np.argsort(-y, kind="stable")  # all positives first: most batches have none
-    history = train(mlp(), SoftF1(), x[order], y[order], shuffle=False, epochs=3)
-    assert np.isfinite(history["f1"]).all()
+    weights = []
+    for samples in (len(y), 100 * -(-int(y.sum()) // 100)):  # all batches, and those with positives
+        keras.utils.set_random_seed(0)
+        model = mlp()
+        model.compile(keras.optimizers.SGD(0.3), SoftF1())
+        rows = order[:samples]
+        model.fit(x[rows], y[rows], batch_size=100, epochs=3, shuffle=False, verbose=0)
+        weights.append(model.get_weights())
+    assert samples < len(y)
+    for found, expected in zip(*weights, strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_a_data_set_with_unknown_shapes():
@@ -208,9 +218,14 @@ def test_a_data_set_with_unknown_shapes():
     data = tf.data.Dataset.from_generator(
         lambda: iter([(x[:40], y[:40]), (x[40:], y[40:])]), output_types=(tf.float32, tf.float32)
     ).map(lambda x, y: (tf.ensure_shape(x, [None, 3]), y))
-    model = mlp()
-    model.compile(loss=SoftF1(), metrics=[metrics.F1()])
-    assert np.isfinite(model.fit(data, verbose=0).history["loss"][0])
+    found = []
+    for given in ({"x": data}, {"x": x, "y": y, "batch_size": 40, "shuffle": False}):
+        keras.utils.set_random_seed(0)
+        model = mlp()
+        model.compile(loss=SoftF1(), metrics=[metrics.F1()])
+        history = model.fit(**given, epochs=2, verbose=0).history
+        found.append(history["loss"] + history["f1"])
+    np.testing.assert_allclose(*found, rtol=1e-5)
 
 
 @pytest.mark.parametrize("threshold", [0.5, (0.2, 0.5, 0.8)])
@@ -222,3 +237,37 @@ def test_one_nan_in_the_data_ends_training_with_terminate_on_nan(threshold):
     history = model.fit(x, y, epochs=3, verbose=0, callbacks=[keras.callbacks.TerminateOnNaN()])
     assert len(history.epoch) == 1
     assert np.isnan(history.history["loss"]).all()
+
+
+def test_fit_with_ids_weights_class_weight_and_masks():
+    """Keras gives ids of shape (n, 1) or (n,) to losses, and weights for them; a mask removes time steps."""
+    ids, p, w = classes_batch(n=60, classes=3)
+    x = np.log(p)
+    values = []
+    for labels in (ids, ids[:, None], np.eye(3)[ids]):
+        keras.utils.set_random_seed(1)
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(3, "softmax")])
+        model.compile("sgd", SoftKappa(), weighted_metrics=[metrics.Kappa()])
+        logs = model.fit(x, labels, 20, sample_weight=w, shuffle=False, verbose=0).history
+        values.append([logs["loss"][0], logs["kappa"][0]])
+    np.testing.assert_allclose(values[1:], [values[0]] * 2, rtol=1e-6)
+    found, start = [], model.get_weights()
+    for weights in ({"class_weight": {0: 1, 1: 0, 2: 2}}, {"sample_weight": np.array([1.0, 0.0, 2.0])[ids]}):
+        model.set_weights(start)
+        logs = model.fit(x, ids, 20, **weights, shuffle=False, verbose=0).history
+        found.append([logs["loss"][0], logs["kappa"][0]])
+    np.testing.assert_allclose(*found, rtol=1e-5)
+
+    sequences = np.random.default_rng(0).normal(size=(8, 5, 2)).astype("float32")
+    sequences[:, 3:] = 0
+    steps = np.random.default_rng(1).integers(0, 3, (8, 5))
+    steps[:, 3:] = 99  # under the mask
+    model = keras.Sequential([keras.Input((5, 2)), keras.layers.Masking(), keras.layers.Dense(3, "softmax")])
+    for per_sample in (False, True):
+        reported = [metrics.F1(threshold="argmax", per_sample=per_sample)]
+        model.compile("sgd", SoftF1(threshold="argmax", per_sample=per_sample), metrics=reported)
+        found = model.evaluate(sequences, steps, verbose=0)
+        q = model.predict(sequences, verbose=0)[:, :3]
+        options = {"threshold": "argmax", "per_sample": per_sample}
+        assert found[1] == pytest.approx(evaluate(steps[:, :3], q, **options), rel=1e-5)
+        assert found[0] == pytest.approx(1 - evaluate(steps[:, :3], q, heaviside="linear", **options), rel=1e-5)

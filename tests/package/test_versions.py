@@ -10,7 +10,7 @@ import tensorflow as tf
 from exported_models import SCRIPTS, functional, served
 
 from keras_softsets.export import _export as export
-from keras_softsets.export import _versions, export_classifier
+from keras_softsets.export import _files, export_classifier
 
 
 @pytest.fixture(scope="module")
@@ -86,12 +86,12 @@ def test_a_version_taken_in_the_last_moment(tmp_path, monkeypatch):
         folder.mkdir()
         (folder / "saved_model.pb").write_text(folder.name)
     seen = iter([set(), set(), {1}])  # the second export looks before the first has renamed
-    monkeypatch.setattr(_versions, "_versions", lambda folder: next(seen))
-    assert [_versions.publish(folder, tmp_path, None).name for folder in finished] == ["1", "2"]
+    monkeypatch.setattr(_files, "_versions", lambda folder: next(seen))
+    assert [_files.publish(folder, tmp_path, None).name for folder in finished] == ["1", "2"]
     finished[0].mkdir()
     (finished[0] / "saved_model.pb").write_text("c")
     with pytest.raises(FileExistsError, match=r"`version` must be new.*Received: version=2"):
-        _versions.publish(finished[0], tmp_path, 2)
+        _files.publish(finished[0], tmp_path, 2)
     assert (tmp_path / "2" / "saved_model.pb").read_text() == "b"
 
 

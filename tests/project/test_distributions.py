@@ -5,6 +5,7 @@ import importlib.util
 import os
 import pathlib
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -18,12 +19,18 @@ import setuptools
 import keras_softsets
 
 ROOT = pathlib.Path(__file__).parents[2]
-FOLDERS = ("keras_softsets", "tests", "examples", "docs", "benchmarks", "saved_models/example_classifier")
+FOLDERS = (
+    *("keras_softsets", "tests", "examples", "docs", "tools", "saved_models/example_classifier"),
+    *("benchmarks", "studies"),
+)
+# What stays in the repository: not needed to use, test or document the package.
+STAYS = ("benchmarks/", "studies/", "tests/studies/", "tests/project/", "tests/paper_trials.py", "docs/images/")
+LARGEST_SDIST = 1_000_000
 FILES = (
     *("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff"),
-    *("CONTRIBUTING.md", "Makefile", "mkdocs.yml", "saved_models/README.md"),
+    *("CONTRIBUTING.md", "SECURITY.md", "Makefile", "mkdocs.yml", "saved_models/README.md"),
 )
-LEFT_OUT = ("__pycache__", "*.pyc", ".DS_Store", "*.tmp")
+LEFT_OUT = ("__pycache__", "*.pyc", ".DS_Store", "*.tmp", "journal")
 MODERN = int(setuptools.__version__.split(".")[0]) >= 77
 
 pytestmark = pytest.mark.skipif(
@@ -72,16 +79,18 @@ def files_of(folder):
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
-def test_the_sdist_holds_all_sources(sources, unpacked):
+def test_the_sdist_holds_the_package_its_tests_and_docs(sources, unpacked, built):
     made = {name for name in files_of(unpacked) if "egg-info" in name} | {"PKG-INFO", "setup.cfg"}
     here = {name for name in files_of(sources) if not name.startswith(("build/", "dist/")) and "egg-info" not in name}
-    assert files_of(unpacked) - made == here
+    stays = {name for name in here if name.startswith(STAYS)} - {"tests/project/test_docs.py"}
+    assert files_of(unpacked) - made == here - stays
+    assert built[0].stat().st_size < LARGEST_SDIST
 
 
 def test_the_tests_run_from_the_sdist(unpacked):
     shown = run(
         *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/package/test_repr.py"),
-        *("tests/project/test_command_lines.py", "-k", "the_call_is_shown or batches_are_rounded"),
+        *("tests/project/test_docs.py", "-k", "the_call_is_shown or the_public_names_exist"),
         cwd=unpacked,
         PYTHONPATH=str(unpacked),  # before an editable installation
     )
@@ -110,6 +119,19 @@ def test_the_metadata(built):
     targets = re.findall(r"\]\(([^)\s]*)", text)  # of links and images; PyPI shows no files of the repository
     assert targets
     assert [target for target in targets if not target.startswith("https://")] == []
+
+
+def test_links_of_a_release_lead_to_the_repository():
+    """A build on GitHub knows its address, and that of the tag."""
+    for_pypi = runpy.run_path(str(ROOT / "setup.py"))["for_pypi"]
+    text = "![a figure](docs/a.png)\n\nSee [b](docs/b.md#c), [d](https://e.org) and [f](#g)."
+    assert for_pypi(text, {}) == "See b, [d](https://e.org) and [f](#g)."
+    released = {"GITHUB_REPOSITORY": "x/y", "GITHUB_SERVER_URL": "https://github.com", "GITHUB_REF_NAME": "v1.2.0"}
+    there = "https://github.com/x/y"
+    assert for_pypi(text, released) == (
+        f"![a figure]({there}/raw/v1.2.0/docs/a.png)\n\n"
+        f"See [b]({there}/blob/v1.2.0/docs/b.md#c), [d](https://e.org) and [f](#g)."
+    )
 
 
 def test_the_wheel_works_in_an_empty_environment(built, tmp_path):

@@ -31,15 +31,17 @@ def test_every_cell_runs_in_turn(tmp_path, monkeypatch, capsys):
         exec(compile(text, NOTEBOOK.name, "exec"), namespace)
     assert namespace["EPOCHS"] == 2
     shown = capsys.readouterr().out
-    assert "3134 wines to train on, 115 of them excellent (3.7%)" in shown
-    assert re.search(r"^SoftF1 \+ BCE +0\.\d{3} +0\.\d{3} \(at", shown, re.MULTILINE)
+    assert "2327 wines to train on, 481 of them good (20.7%)" in shown
+    assert re.search(r"^\| loss_for\('f1'\) \| 0\.\d{3} ± ", shown, re.MULTILINE)
     assert (tmp_path / "saved_models/quickstart/1/saved_model.pb").exists()
 
 
 def test_what_it_printed_is_committed():
     everything = "".join(map(printed, CODE))
-    for expected in ("3134 wines", "BCE ", "SoftF1 + BCE in saved_models/quickstart/1", "truth"):
+    for expected in ("2327 wines", "| cross-entropy ", "saved_models/quickstart/1: of 950 wines"):
         assert expected in everything
+    at_half = {name: float(value) for name, value in re.findall(r"^(\S+) +F1 (0\.\d+) at 0\.5", everything, re.M)}
+    assert at_half["loss_for('f1')"] > at_half["cross-entropy"] + 0.05  # it was trained long enough to be of use
     assert any("image/png" in output.get("data", {}) for cell in CODE for output in cell["outputs"])
     assert not any(
         output.get("name") == "stderr" or output["output_type"] == "error" for c in CODE for output in c["outputs"]

@@ -15,7 +15,8 @@ import tensorflow as tf
 traced = tf.function
 tf.function = lambda *args, jit_compile=None, **options: traced(*args, **options)
 
-from keras_softsets import _replicas, losses, metrics  # noqa: E402 - after tf.function is replaced
+from keras_softsets import losses, metrics  # noqa: E402 - after tf.function is replaced
+from keras_softsets._backend.tensorflow import _replicas  # noqa: E402
 
 NAMES = [
     "SoftPrecisionAtRecall",

@@ -25,7 +25,7 @@ import tensorflow as tf
 traced = tf.function
 tf.function = lambda *args, jit_compile=None, **options: traced(*args, **options)
 
-from keras_softsets import _replicas, losses, scores  # noqa: E402 - after tf.function is replaced
+from keras_softsets import _backend, losses, scores  # noqa: E402 - after tf.function is replaced
 
 STEPS, BATCH, FEATURES, POSITIVES = 20, 48, 3, 5
 LOSSES = [loss for loss in losses.NamedLoss.__subclasses__() if loss.score_name in scores.names("cells")]
@@ -69,14 +69,10 @@ def named_losses(threshold):
     def shared(function):
         return tf.function(function, autograph=False, experimental_attributes={"_noinline": True})
 
-    def of_one_replica(totals):
-        once = shared(totals)
-        return lambda *data, gather: once(*data)  # only decisions that depend on the data gather
-
-    totals, named = {}, [loss(**({"threshold": threshold} if threshold else {})) for loss in LOSSES]
+    sums, named = {}, [loss(**({"threshold": threshold} if threshold else {})) for loss in LOSSES]
     for loss in named:
         evaluation = loss.evaluation
-        evaluation.totals = totals.setdefault(evaluation.decision, of_one_replica(evaluation.totals))
+        evaluation.sum = sums.setdefault(evaluation.decision, shared(evaluation.sum))
         evaluation.values = shared(evaluation.values)
     return named
 
@@ -151,7 +147,7 @@ def main(devices, path):
                 results = trainer.train(data(labels, **arguments))
                 found |= {f"{name}/{key}/{label}": value for key, value in results.items()}
     if devices == 2:
-        _replicas.sum_over = lambda cells: cells  # what every other implementation does
+        _backend.sum_over_replicas = lambda cells: cells  # what every other implementation does
         results = Trainer(many, None, 1, "float32").train(data(1, weights=True))
         found |= {f"without the sum/{key}/many": value for key, value in results.items()}
     np.savez(path, **found)

@@ -16,7 +16,8 @@ from keras_softsets import (
     evaluate,
     metrics,
 )
-from keras_softsets.metrics import _first_samples
+from keras_softsets.operating import _kept
+from keras_softsets.samples import Samples
 
 
 def batch(n=300, seed=0, classes=2):
@@ -36,7 +37,7 @@ def streamed(metric, y, p, w, sizes=(0, 7, 130, 131)):
 def close(request, monkeypatch):
     """How close a metric must be, with room for all samples and with room for a few."""
     if request.param == "bins":
-        monkeypatch.setattr(_first_samples, "SIZE", 20)
+        monkeypatch.setattr(_kept, "SIZE", 20)
     return {"exact": 1e-6, "bins": 2e-3}[request.param]
 
 
@@ -117,3 +118,31 @@ def test_nan_is_not_hidden():
     p[3, 1], w[5], p[5, 0] = np.nan, 0, np.nan
     metric.update_state(y, p, w)
     assert np.isnan(metric.result()).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e-12])
+def test_bins_are_as_fine_for_tiny_probabilities_as_for_large_ones(rng, monkeypatch, scale):
+    monkeypatch.setattr(_kept, "SIZE", 100)
+    y = (rng.random(30_000) < 0.2).astype("int32")
+    p = (np.clip(0.3 * y + 0.7 * rng.random(len(y)), 0, 1) * scale).astype("float32")
+    for metric, name, decision in (
+        (metrics.RecallAtPrecision(0.95), "recall", AtPrecision(0.95)),
+        (metrics.SensitivityAtSpecificity(0.999), "recall", AtSpecificity(0.999)),
+    ):
+        for start in range(0, len(y), 10_000):
+            metric.update_state(y[start : start + 10_000], p[start : start + 10_000])
+        assert float(metric.result()) == pytest.approx(evaluate(y, p, name, threshold=decision), abs=2e-3)
+
+
+def test_a_metric_goes_on_after_two_to_the_31_samples():
+    metric = metrics.PrecisionAtRecall(0.5)
+    y, p, _ = batch(50, classes=1)
+    metric.update_state(y, p)
+    kept = metric._kept
+    kept._counts.assign([[0.0], [2.0**31 + 5]])
+    kept._weights.assign(2.0**31 * kept.bins.histogram(Samples(*map(keras.ops.convert_to_tensor, (y * 1.0, p)), None)))
+    kept._rows.assign(keras.ops.zeros_like(kept._rows))
+    before = float(metric.result())
+    metric.update_state(y, p)
+    assert float(metric.result()) == pytest.approx(before, abs=1e-6)
+    assert before == pytest.approx(evaluate(y, p, "precision", threshold=AtRecall(0.5)), abs=1e-3)

@@ -1,0 +1,356 @@
+"""What must be the same on every backend of Keras: numbers, gradients, and the traps of compiled and eager steps."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+import reference
+from cases import (
+    LOSSES,
+    NINE,
+    PARAMETERS,
+    batch,
+    compiled_value_and_gradient,
+    paired,
+    value_and_gradient,
+    with_gradient,
+)
+from keras import ops
+
+import keras_softsets
+from keras_softsets import (
+    Argmax,
+    AtRecall,
+    BlendedLoss,
+    BlendSchedule,
+    GuidedCrossentropy,
+    Heaviside,
+    SoftF1,
+    SoftSetLoss,
+    _backend,
+    evaluate,
+    metrics,
+    scores,
+)
+
+BACKEND = keras.config.backend()
+JAX = BACKEND == "jax"
+DECISIONS = {"one": 0.3, "nine": NINE, "many": tuple(k / 40 for k in range(1, 40))}
+OF_CELLS = [loss for loss in LOSSES if loss.score_name in reference.SCORES and "At" not in loss.__name__]
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(
+    ("loss", "decision", "heaviside", "weighted"),
+    paired([loss.__name__ for loss in OF_CELLS], [*DECISIONS], ["linear", "sigmoid"], [False, True]),
+)
+def test_losses_and_gradients_equal_the_float64_oracle(loss, decision, heaviside, weighted):
+    kind, thresholds = getattr(keras_softsets, loss), DECISIONS[decision]
+    parameters = PARAMETERS.get(kind.score_name, {})
+    made = kind(threshold=thresholds, heaviside=heaviside, **parameters)
+    y, p, w = batch(weighted=weighted)
+    every = thresholds if isinstance(thresholds, tuple) else (thresholds,)
+
+    def oracle(p):
+        step = reference.HEAVISIDES[heaviside]
+        weights = None if w is None else w[:, None]
+        return reference.loss(kind.score_name, y, p, weights, thresholds=every, heaviside=step, **parameters)
+
+    along = np.random.default_rng(0).normal(size=p.shape)
+    p64, step = p.astype("float64"), 1e-6 * along
+    slope = (oracle(p64 + step) - oracle(p64 - step)) / 2e-6
+    for value, gradient in (value_and_gradient(made, y, p, w), compiled_value_and_gradient(made, y, p, w)):
+        assert float(value) == pytest.approx(oracle(p), abs=1e-6)
+        assert np.sum(gradient * along) == pytest.approx(slope, abs=1e-4 * np.abs(gradient * along).sum())
+
+
+@pytest.mark.parametrize("thresholds", DECISIONS)
+@pytest.mark.parametrize("from_logits", [False, True])
+def test_soft_labels_class_ids_and_logits(thresholds, from_logits):
+    y, p, w = batch()
+    y = (0.25 + 0.5 * y).astype("float32")
+    loss = SoftF1(threshold=DECISIONS[thresholds], from_logits=from_logits)
+    prediction = np.log(p.astype("float64") / (1 - p)).astype("float32") if from_logits else p
+    given = 1 / (1 + np.exp(-prediction.astype("float64"))) if from_logits else p
+    every = DECISIONS[thresholds] if isinstance(DECISIONS[thresholds], tuple) else (DECISIONS[thresholds],)
+    expected = reference.loss("f1", y, given, w[:, None], thresholds=every)
+    for found in (value_and_gradient, compiled_value_and_gradient):
+        assert float(found(loss, y, prediction, w)[0]) == pytest.approx(expected, abs=1e-6)
+    ids = np.arange(len(p)) % 3
+    assert float(loss(ids, prediction)) == pytest.approx(float(loss(np.eye(3)[ids], prediction)), abs=1e-7)
+
+
+@pytest.mark.parametrize("thresholds", DECISIONS)
+def test_second_derivatives(thresholds):
+    """The gradient of a gradient penalty, against differences of gradients."""
+    y, p, w = batch(50)
+    loss = SoftF1(threshold=DECISIONS[thresholds], heaviside="sigmoid")
+    along = np.random.default_rng(0).normal(size=p.shape).astype("float32")
+    x = ops.convert_to_tensor(p)
+    found = _second(lambda x: loss(y, x, w), x, along)
+    up, down = (with_gradient(lambda x: loss(y, x, w), x + s * 1e-3 * along)[1] for s in (1, -1))
+    expected = (ops.convert_to_numpy(up) - ops.convert_to_numpy(down)) / 2e-3
+    np.testing.assert_allclose(found, expected, atol=2e-3 * np.abs(expected).max())
+
+
+def _second(function, x, along):
+    """The derivative of the gradient along a direction."""
+    if BACKEND == "jax":
+        import jax
+
+        return jax.grad(lambda x: (jax.grad(function)(x) * along).sum())(x)
+    if BACKEND == "torch":
+        import torch
+
+        x = x.detach().clone().requires_grad_()
+        (gradient,) = torch.autograd.grad(function(x), x, create_graph=True)
+        return torch.autograd.grad((gradient * torch.as_tensor(along)).sum(), x)[0].numpy()
+    tape = _backend.derivative
+    return ops.convert_to_numpy(tape(lambda x: ops.sum(with_gradient(function, x)[1] * along), x))
+
+
+# Totals
+
+
+def test_totals_are_exact_past_2_to_the_24():
+    metric = metrics.Confusion(threshold=0.5)
+    metric.update_state([[1.0], [0.0]], [[0.9], [0.9]], [[2.0**24], [2.0**25]])
+    for _ in range(5):
+        metric.update_state([[1.0], [0.0]], [[0.9], [0.9]], [[1.0], [3.0]])
+    cells = ops.convert_to_numpy(_backend.value_of(metric._totals)).astype("float64")
+    both = np.asarray(metric.variables[0]).astype("float64") if JAX else None
+    tp, fp = (both.sum(0) if JAX else cells)[:2, 0, 0]
+    assert (tp, fp) == (2.0**24 + 5, 2.0**25 + 15)
+
+
+def test_a_pair_of_float32_numbers_adds_up_like_float64():
+    from keras_softsets._backend._single import Pair, sum_in_steps
+
+    numbers = np.random.default_rng(0).uniform(0, 1000, 2000).astype("float32")
+    pair = Pair(keras.metrics.Mean(), (), "total")
+    for number in numbers:
+        pair.assign_add(ops.convert_to_tensor(number))
+    high, low = ops.convert_to_numpy(ops.convert_to_tensor(pair.both)).astype("float64")
+    assert high + low == pytest.approx(numbers.astype("float64").sum(), rel=1e-13)
+    many = np.random.default_rng(0).uniform(0, 1, 300_001).astype("float32")
+    summed = float(sum_in_steps(ops.convert_to_tensor(many)))
+    assert summed == pytest.approx(many.astype("float64").sum(), rel=3e-7)
+
+
+@pytest.mark.parametrize("metric", [metrics.F1, metrics.AUROC, metrics.MCC, metrics.CalibrationError])
+def test_metrics_over_uneven_batches_of_a_fit_are_those_of_all_samples(metric):
+    y, p, _ = batch(103, classes=1)
+    model = _identity(1)
+    model.compile(metrics=[metric(name="found")], loss="mse")
+    found = model.evaluate(p, y, batch_size=40, verbose=0, return_dict=True)["found"]
+    whole = metric()
+    whole.update_state(y, p)
+    assert found == pytest.approx(float(whole.result()), abs=1e-6)
+    assert whole.result() > 0
+
+
+def test_samples_at_an_operating_point_move_from_the_list_to_the_bins():
+    random = np.random.default_rng(0)
+    y, p = random.integers(0, 2, 40_000), random.random(40_000).astype("float32")
+    model = _identity(1)
+    model.compile(metrics=[metrics.SoftSetMetric("precision", threshold=AtRecall(0.8), name="found")], loss="mse")
+    found = model.evaluate(p[:, None], y, batch_size=7000, verbose=0, return_dict=True)["found"]
+    assert found == pytest.approx(evaluate(y, p, "precision", threshold=AtRecall(0.8)), abs=1e-3)
+
+
+def _identity(features):
+    return keras.Sequential([keras.Input((features,)), keras.layers.Activation("linear")])
+
+
+# Masks
+
+
+def test_a_mask_of_a_layer_removes_steps():
+    tokens = np.array([[1, 2, 0], [3, 0, 0], [2, 2, 1]])
+    y = np.array([[1, 0, 1], [0, 1, 1], [1, 1, 0]])
+    inputs = keras.Input((3,), dtype="int32")
+    output = keras.layers.Dense(1, "sigmoid")(keras.layers.Embedding(4, 5, mask_zero=True)(inputs))
+    model = keras.Model(inputs, output)
+    f1 = metrics.F1(heaviside="linear", name="f1")
+    model.compile("sgd", SoftF1(), metrics=[f1])
+    found = model.evaluate(tokens, y[..., None], verbose=0, return_dict=True)
+    p = np.asarray(ops.convert_to_numpy(model(tokens)))[..., 0]
+    kept = tokens > 0
+    assert found["loss"] == pytest.approx(float(SoftF1()(y[kept], p[kept])), abs=1e-6)
+    assert found["f1"] == pytest.approx(1 - found["loss"], abs=1e-6)
+    assert found["loss"] != pytest.approx(float(SoftF1()(y.ravel(), p.ravel())), abs=1e-3)
+
+
+# Variables that a step must read whenever it runs
+
+
+def _losses_of_epochs(loss, callback, epochs=3):
+    """The loss of each epoch of a model that does not learn."""
+    y, p, _ = batch(64, classes=1)
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, kernel_initializer="ones")])
+    model.compile(keras.optimizers.SGD(0.0), loss)
+    history = model.fit(p, y, epochs=epochs, batch_size=64, verbose=0, shuffle=False, callbacks=[callback])
+    return y, p, history.history["loss"]
+
+
+def test_a_schedule_moves_the_weights_of_a_compiled_step():
+    blend = BlendedLoss({"f1": SoftF1(), "mse": keras.losses.MeanSquaredError()})
+    schedule = BlendSchedule(blend, start={"f1": 1, "mse": 0}, end={"f1": 0, "mse": 10}, epochs=2)
+    y, p, found = _losses_of_epochs(blend, schedule)
+    f1, mse = (float(part(y, p)) for part in blend.parts.values())
+    np.testing.assert_allclose(found, [f1, 0.5 * f1 + 5 * mse, 10 * mse], rtol=1e-5)
+
+
+class Steep(Heaviside):
+    def __init__(self):
+        self.k = keras.Variable(1.0, trainable=False)
+
+    def call(self, p, threshold):
+        return ops.sigmoid(ops.cast(self.k, p.dtype) * (p - threshold))
+
+
+class SetEachEpoch(keras.callbacks.Callback):
+    def __init__(self, variable, values):
+        super().__init__()
+        self.variable, self.values = variable, values
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.variable.assign(self.values[epoch])
+
+
+def test_variables_of_an_approximation_and_of_a_score_are_read_by_every_step():
+    steep = Steep()
+    y, p, found = _losses_of_epochs(SoftF1(heaviside=steep), SetEachEpoch(steep.k, [1.0, 10.0, 100.0]))
+    for value, k in zip(found, [1.0, 10.0, 100.0], strict=True):
+        assert value == pytest.approx(
+            float(SoftF1(heaviside=lambda q, t, k=k: ops.sigmoid(k * (q - t)))(y, p)), abs=1e-5
+        )
+    factor = keras.Variable(1.0, trainable=False)
+    score = scores.Score(lambda cells: ops.cast(factor, cells.tp.dtype) * scores.f1(cells), registered=False)
+    y, p, found = _losses_of_epochs(SoftSetLoss(score), SetEachEpoch(factor, [1.0, 0.5, 0.0]))
+    f1 = 1 - float(SoftF1()(y, p))
+    np.testing.assert_allclose(found, [1 - f1, 1 - 0.5 * f1, 1], rtol=1e-5)
+
+
+def test_the_running_matrix_follows_a_fit_and_evaluating_leaves_it_unchanged():
+    y, p, _ = batch(96, classes=1)
+    loss = GuidedCrossentropy("f1", window=64)
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, "sigmoid", kernel_initializer="ones")])
+    model.compile(keras.optimizers.SGD(0.0), loss)
+    model.fit(p, y, epochs=1, batch_size=32, verbose=0, shuffle=False)
+    predicted = model.predict(p, verbose=0)
+    matrix = np.zeros(4)
+    for k in range(3):
+        part = slice(32 * k, 32 * k + 32)
+        cells = reference.cells(y[part], predicted[part].astype("float64"))[:, 0, 0]
+        matrix = matrix * np.exp(-32 / 64) + cells
+    np.testing.assert_allclose(loss._running.value[:, 0], matrix, rtol=1e-5)
+    model.evaluate(p, y, verbose=0)
+    np.testing.assert_allclose(loss._running.value[:, 0], matrix, rtol=1e-5)
+
+
+# Errors
+
+
+@pytest.mark.parametrize(("y", "p"), [([[0.0], [2.0]], [[0.2], [0.7]]), ([[0.0], [1.0]], [[0.2], [3.0]])])
+def test_invalid_values_raise_where_values_are_known_and_are_nan_where_they_are_not(y, p):
+    with pytest.raises(ValueError, match="Received: values from"):
+        SoftF1()(np.float32(y), np.float32(p))
+    with pytest.raises(ValueError, match="Received: values from"):
+        evaluate(y, p, "f1")
+    if JAX:
+        value, gradient = compiled_value_and_gradient(SoftF1(), y, p)
+        assert np.isnan(value)
+        assert not np.isnan(gradient).any()
+
+
+def test_the_first_batch_of_a_fit_with_labels_out_of_range():
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(3, "softmax")])
+    model.compile("sgd", SoftF1(threshold="argmax"))
+    ids = np.array([0, 1, 7])
+    if JAX:
+        assert np.isnan(model.fit(np.ones((3, 1)), ids, verbose=0).history["loss"]).all()
+    else:
+        with pytest.raises(Exception, match=r"y_true"):
+            model.fit(np.ones((3, 1)), ids, verbose=0)
+    with pytest.raises(ValueError, match="Received: 7"):
+        SoftF1(threshold="argmax")(ids, np.full((3, 3), 1 / 3, "float32"))
+
+
+# Devices
+
+
+@pytest.mark.skipif(BACKEND != "torch", reason="test_replicas asks it of TensorFlow")
+@pytest.mark.parametrize("apart", [False, True])
+def test_processes_have_the_loss_and_gradient_of_the_global_batch(apart, tmp_path):
+    script = pathlib.Path(__file__).parents[1] / "scripts" / "torch_processes.py"
+    command = [sys.executable, script, tmp_path, *(["apart"] if apart else [])]
+    root = str(script.parents[2])
+    variables = {**os.environ, "PYTHONPATH": root}
+    out = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
+    one, *several = (np.array(json.loads(line)) for line in out.stdout.splitlines())
+    assert len(several) == 1
+    assert np.abs(one[:, 1:]).max(1).min() > 1e-3
+    for found in several:
+        assert (np.abs(found - one).max() < 1e-6) == (not apart)
+
+
+# Other backends
+
+
+def test_evaluate_keeps_all_digits(rng):
+    y, p = rng.integers(0, 2, 41), rng.random(41)
+    threshold = np.sort(p[y == 1])[::-1][int(np.ceil(0.9 * y.sum())) - 1 :]
+    best = max(y[p >= t].mean() for t in threshold)
+    assert evaluate(y, p, "precision", threshold=AtRecall(0.9)) == pytest.approx(best, rel=1e-12)
+    ids, q = rng.integers(0, 3, 41), rng.dirichlet(np.ones(3), 41).astype("float32")
+    assert evaluate(ids, q, "multiclass_accuracy") == pytest.approx((q.argmax(1) == ids).mean(), rel=1e-12)
+    f1 = [2 * np.sum((q.argmax(1) == k) & (ids == k)) / np.sum((q.argmax(1) == k) + 1.0 * (ids == k)) for k in range(3)]
+    assert evaluate(ids, q, "f1", threshold="argmax") == pytest.approx(np.mean(f1), rel=1e-12)
+
+
+def test_an_empty_batch_has_a_loss_at_any_number_of_thresholds():
+    nothing = np.zeros((0, 2), "float32")
+    for thresholds in DECISIONS.values():
+        value, gradient = value_and_gradient(SoftF1(threshold=thresholds), nothing, nothing)
+        assert value == 1.0
+        assert gradient.shape == (0, 2)
+
+
+@pytest.mark.parametrize("decision", [0.3, keras_softsets.PerClass([0.2, 0.5, 0.3]), Argmax(offsets=[0.0, 0.3, -0.2])])
+def test_a_decision_is_a_layer(rng, decision):
+    p = rng.dirichlet(np.ones(3), 500).astype("float32")
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Activation("linear")])
+    for shift in (0.0, 0.7):
+        answer = keras_softsets.as_classifier(model, threshold=decision, shift=shift).predict(p, verbose=0)
+        if isinstance(decision, Argmax):
+            np.testing.assert_array_equal(
+                answer["label"], (np.log(p) + np.array([0.0, 0.3, -0.2], "float32")).argmax(1)
+            )
+        else:
+            at = np.float32(0.3) if decision == 0.3 else np.array([0.2, 0.5, 0.3], "float32")
+            np.testing.assert_array_equal(answer["label"], p >= at)
+            odds = p / (1 - p) * np.exp(-shift)
+            np.testing.assert_allclose(answer["probability"], odds / (1 + odds), rtol=1e-5)
+
+
+def test_tensorflow_is_not_imported_on_another_backend():
+    code = "import sys, keras, keras_softsets; print(keras.config.backend(), 'tensorflow' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert found == [BACKEND, str(BACKEND == "tensorflow")]
+
+
+@pytest.mark.skipif(BACKEND == "tensorflow", reason="there, TensorFlow is what exports")
+def test_what_needs_tensorflow_says_what_to_install(tmp_path):
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, "sigmoid")])
+    with pytest.raises(ImportError, match=r"keras-softsets\[tensorflow\]"):
+        keras_softsets.export_classifier(model, tmp_path)
+    with pytest.raises(ImportError, match=r"keras-softsets\[datasets\]"):
+        keras_softsets.datasets.load("wine_quality", data_dir=tmp_path, raw_dir=tmp_path)
