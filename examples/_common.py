@@ -10,12 +10,12 @@ from pathlib import Path
 
 TABLES = ("adult", "cocktail_party", "creditcard_fraud", "mammography", "spambase", "synthetic_05", "synthetic_33")
 SCORES = (  # for one class against the rest, as a model with one output has
-    *("accuracy", "balanced_accuracy", "cohen_kappa", "f1", "f_beta", "g_mean", "jaccard", "mcc", "pr_auc"),
-    *("precision", "recall", "roc_auc", "specificity", "tversky", "youden_j"),
+    *("accuracy", "average_precision", "balanced_accuracy", "cohen_kappa", "f1", "f_beta", "g_mean", "jaccard", "mcc"),
+    *("pr_auc", "precision", "recall", "roc_auc", "specificity", "tversky", "youden_j"),
 )
 LOSSES = (
-    *("SoftAUPRC", "SoftAUROC", "SoftAccuracy", "SoftBalancedAccuracy", "SoftF1", "SoftFBeta", "SoftGMean"),
-    *("SoftJaccard", "SoftMCC", "SoftPrecision", "SoftRecall", "SoftSpecificity", "SoftTversky"),
+    *("SoftAUPRC", "SoftAUROC", "SoftAccuracy", "SoftAveragePrecision", "SoftBalancedAccuracy", "SoftF1", "SoftFBeta"),
+    *("SoftGMean", "SoftJaccard", "SoftMCC", "SoftPrecision", "SoftRecall", "SoftSpecificity", "SoftTversky"),
 )
 MOST_DEVICES = 16  # of one machine
 

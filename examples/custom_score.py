@@ -1,13 +1,13 @@
-"""Your own score in ten lines: a missed fraud costs as much as looking into 50 alerts.
+"""Your own score: a missed fraud costs as much as looking into 50 alerts.
 
     python examples/custom_score.py
 
 The function `savings` below becomes a loss, a metric and the goal of threshold tuning. It is compared with the usual
 way: cross-entropy, and the threshold with the lowest cost on validation data. For a cost that is linear in the four
-cells, as here, that is a strong rival, because the best threshold of a calibrated model is known: 1 / 50. A run takes a
+cells, as here, that is hard to beat, because the best threshold of a calibrated model is known: 1 / 50. A run takes a
 few minutes; an interrupted run starts from the beginning.
 
-On creditcard_fraud (three seeds) the rival is also the better one: a cost of 15.5 +- 1.8 alerts per 1000 transactions,
+On creditcard_fraud (three seeds) it is also better: a cost of 15.5 +- 1.8 alerts per 1000 transactions,
 against 18.9 +- 4.6 with the loss at 0.5 and 34.0 with cross-entropy at 0.5. The loss pays off where no threshold can be
 tuned, and for scores such as F1 that are not linear.
 
