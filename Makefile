@@ -5,22 +5,31 @@ PYTHON_OLDEST ?= python3.10
 VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
+JAX := .venv-jax
+TORCH := .venv-torch
+# Where pip's index has builds for GPUs alone: make test-torch TORCH_PACKAGE="--index-url <one with CPU builds> torch"
+TORCH_PACKAGE ?= torch==2.13.0
 MAKEFLAGS += --jobs=2
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 # Every process would compile TensorFlow's 3,000 modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test unit test-slow test-oldest lint bench docs clean
+# What `make test` runs: everything about the package. `make test-all` adds studies, pages, notebook, wheels, examples.
+PACKAGE := tests/package tests/datasets tests/project/test_docs.py
+PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
+
+.PHONY: demo quick test unit test-all test-plain test-slow test-oldest test-jax test-torch lint bench studies docs clean
 .DELETE_ON_ERROR:
 
 # uv installs in seconds what pip installs in a minute; where it cannot, pip does. (Python compiles what it imports.)
-INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python --editable ".[$(EXTRAS)]" \
-	|| { $(BIN)/python -m pip install --quiet --upgrade pip \
+INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python --editable ".[$(EXTRAS)]" 2> $(VENV)/uv.log \
+	|| { echo "uv could not install (see $(VENV)/uv.log); pip does, which takes a minute longer." \
+	&& $(BIN)/python -m pip install --quiet --upgrade pip \
 	&& $(BIN)/python -m pip install --quiet --no-compile --editable ".[$(EXTRAS)]"; }
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	-$(BIN)/python -m pip install --quiet uv
+	$(BIN)/python -m pip install --quiet uv 2> $(VENV)/uv.log || true
 
 $(VENV)/.demo: EXTRAS := datasets,plots
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
@@ -43,6 +52,7 @@ $(OLDEST)/.dev: pyproject.toml
 	$(PYTHON_OLDEST) -m venv --clear $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet uv
 	$(OLDEST)/bin/uv pip compile --quiet --python $(OLDEST)/bin/python --resolution lowest-direct --no-deps --no-header \
+		--extra tensorflow \
 		--no-annotate --output-file $(OLDEST)/lowest.txt pyproject.toml
 	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --constraint $(OLDEST)/lowest.txt \
 		--editable ".[dev]"
@@ -51,22 +61,57 @@ $(OLDEST)/.dev: pyproject.toml
 demo: $(VENV)/.demo  ## train, compare, plot, export
 	$(BIN)/python examples/demo.py
 
-test: lint unit  ## linters and the whole test suite, at the same time
+quick: $(VENV)/.dev  ## ruff and the core of the tests, in about a minute
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest $(PARALLEL) -m "quick and not slow" tests/package
+
+test: lint unit  ## linters and the tests of the package, at the same time
 
 unit: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not pages" $(PACKAGE)
+
+test-all: lint  ## everything: also studies, pages, notebook, wheels and examples; prints the coverage of the package
+	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=term
+
+test-plain: $(VENV)/.dev  ## the core of the tests with TensorFlow as it is: tests/thrift.py speeds up all others
+	KERAS_SOFTSETS_THRIFT=0 $(BIN)/python -m pytest $(PARALLEL) -m "quick and not slow" tests/package
 
 test-slow: $(VENV)/.dev  ## what takes minutes: four and eight devices, more of half precision, large data sets
 	$(BIN)/python -m pytest -n 2 -m slow
 
 test-oldest: $(OLDEST)/.dev  ## the whole test suite with the oldest supported versions
 	cat $(OLDEST)/lowest.txt
-	$(OLDEST)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(OLDEST)/bin/python -m pytest $(PARALLEL)
+
+# The tests that concern no backend in particular, where TensorFlow is not installed.
+BACKEND_TOOLS := pytest pytest-xdist scikit-learn matplotlib
+
+$(JAX)/.dev: pyproject.toml
+	$(PYTHON) -m venv $(JAX)
+	$(JAX)/bin/python -m pip install --quiet jax==0.10.2 $(BACKEND_TOOLS) --editable .
+	touch $@
+
+$(TORCH)/.dev: pyproject.toml
+	$(PYTHON) -m venv $(TORCH)
+	$(TORCH)/bin/python -m pip install --quiet $(TORCH_PACKAGE)
+	$(TORCH)/bin/python -m pip install --quiet $(BACKEND_TOOLS) --editable .
+	touch $@
+
+test-jax: $(JAX)/.dev  ## the core of the tests with Keras on JAX
+	KERAS_BACKEND=jax JAX_COMPILATION_CACHE_DIR=$(abspath $(JAX))/compiled JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 \
+		JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1 $(JAX)/bin/python -m pytest $(PARALLEL) tests/package
+
+test-torch: $(TORCH)/.dev  ## the core of the tests with Keras on PyTorch
+	KERAS_BACKEND=torch $(TORCH)/bin/python -m pytest $(PARALLEL) tests/package
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+studies: $(VENV)/.dev  ## what has been measured, and what is missing; see studies/README.md
+	$(BIN)/python -m studies list
 
 bench: $(VENV)/.dev  ## ratios to Keras's own losses, and to peers where they are installed
 	$(BIN)/python -m benchmarks.speed
@@ -75,4 +120,4 @@ docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) $(OLDEST) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(OLDEST) $(JAX) $(TORCH) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .coverage
