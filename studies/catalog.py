@@ -9,8 +9,8 @@ from studies.harness.study import Study
 
 # The name of a study and of its table: where its `Study` is.
 STUDIES = {
-    "paper": "studies.paper.plan.studies:TABLES",
-    "paper_epochs": "studies.paper.plan.studies:EPOCHS",
+    "paper": "studies.paper:TABLES",
+    "paper_epochs": "studies.paper:EPOCHS",
     "recipes": "studies.recipes.plan:STUDY",
     "recipes_images": "studies.recipes.images:STUDY",
     "recipes_unet": "studies.recipes.unet:STUDY",
@@ -24,14 +24,14 @@ STUDIES = {
 }
 # The name of a generated page in `results`: a function from the folder of results to its text.
 PAGES = {
-    "paper": "studies.paper.report.page:render",
-    "recipes": "studies.recipes.report.page:text",
+    "paper": "studies.paper.report:render",
+    "recipes": "studies.recipes.report:text",
     "guided": "studies.guided.report:page",
     "operating": "studies.operating.report:page",
     "classes": "studies.classes.report:page",
 }
 # Functions that draw figures, from the folder of results into a folder of images.
-FIGURES = ("studies.paper.report.figures:write", "studies.recipes.report.page:figures", "studies.evidence:figures")
+FIGURES = ("studies.paper.report.figures:write", "studies.recipes.report:figures", "studies.evidence:figures")
 # Tables and numbers for the marked places of the docs: dictionaries of functions of the folder of results.
 MARKED = ("studies.evidence:MARKED",)
 

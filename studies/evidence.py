@@ -14,7 +14,7 @@ from studies.operating import images as operating_images
 from studies.operating import report as operating
 from studies.operating import small_batches
 from studies.operating.tables import SPLITS
-from studies.paper.plan.configuration import LABELS, TABULAR, Configuration
+from studies.paper.plan import LABELS, TABULAR, Configuration
 from studies.paper.report import claims as paper_claims
 from studies.paper.report.numbers import in_paper, measured
 from studies.recipes import plan

@@ -9,9 +9,9 @@ from studies.engine import evaluation
 from studies.harness import runner
 from studies.harness.study import Job
 from studies.images import training
+from studies.paper import EPOCHS
 from studies.paper.methods import cifar10
-from studies.paper.plan.configuration import Configuration
-from studies.paper.plan.studies import EPOCHS
+from studies.paper.plan import Configuration
 from studies.paper.report import numbers
 
 

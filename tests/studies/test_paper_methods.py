@@ -12,10 +12,10 @@ import keras_softsets as kss
 from studies.engine import baselines, evaluation, network
 from studies.engine import side_by_side as engine
 from studies.harness.study import Job
+from studies.paper import TABLES
 from studies.paper.methods import objectives, side_by_side, svm
 from studies.paper.methods.svm import VIOLATIONS
-from studies.paper.plan.configuration import Configuration
-from studies.paper.plan.studies import TABLES
+from studies.paper.plan import Configuration
 
 
 @pytest.mark.parametrize(

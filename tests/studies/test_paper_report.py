@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
+from studies.paper import EPOCHS, PLAN_KEYS, TABLES, plan
 from studies.paper.methods import epoch_by_epoch, objectives
-from studies.paper.plan import tables
-from studies.paper.plan.configuration import Configuration
-from studies.paper.plan.studies import EPOCHS, PLAN_KEYS, TABLES
+from studies.paper.plan import Configuration
 from studies.paper.report import claims, more_epochs, numbers
 
 
 def test_every_row_is_trained_once():
     planned = [tuple(key.values()) for key in TABLES.plan]
-    shown = {t.configuration(data, row) for t in tables.TABLES for data in t.datasets for row in t.rows}
+    shown = {t.configuration(data, row) for t in plan.TABLES for data in t.datasets for row in t.rows}
     assert len(set(planned)) == len(planned)
     assert set(planned) == shown
     assert Configuration._fields == PLAN_KEYS
@@ -26,7 +25,7 @@ def test_a_part_of_the_plan_can_be_asked_for():
 def test_every_row_of_the_paper_has_its_row():
     ours = {
         (table.paper_key(row), dataset, row.paper, column)
-        for table in tables.TABLES
+        for table in plan.TABLES
         for dataset in table.datasets
         for row in table.rows
         for column in table.columns
@@ -35,7 +34,7 @@ def test_every_row_of_the_paper_has_its_row():
 
 
 def test_every_row_is_a_reading_that_its_method_writes():
-    rows = [row for table in tables.TABLES for row in table.rows if row.loss in objectives.OBJECTIVES]
+    rows = [row for table in plan.TABLES for row in table.rows if row.loss in objectives.OBJECTIVES]
     assert len(rows) > 50
     assert not [row for row in rows if row.reading not in objectives.readings(row.loss)]
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from studies.engine.evaluation import COLUMNS
-from studies.recipes import images, unet
+from studies.recipes import images, report, unet
 from studies.recipes.plan import STUDY
-from studies.recipes.report import networks, numbers, page, tables
+from studies.recipes.report import networks, numbers, tables
 from studies.recipes.report.numbers import compare, of_differences, read
 
 NAMES = ("bce", "f1", "f1_bce_1")
@@ -95,7 +95,7 @@ def test_the_page_has_what_there_is(some):
     write_epochs(some, "small_cnn", "bce", 0, lines)
     write_epochs(some, "small_cnn", "bce", 1, lines[:5])  # not finished, so not counted
     write_masks(some, "bfloat16", "jaccard", [{"trial": k, "stuck": k, "jaccard": 0.5} for k in (0, 1)])
-    text = page.text(some)
+    text = report.text(some)
     assert "holds on 1 of 2 data sets" in text
     assert "| Kaggle | SoftAccuracy | 2 of 3 | 0.500 |" in text
     assert "| SoftJaccard | 1 of 2 (0.500) |" in text
@@ -108,17 +108,17 @@ def test_the_page_has_what_there_is(some):
 def test_the_figure_is_the_same_for_the_same_results(some, tmp_path):
     drawn = []
     for _ in range(2):
-        page.figures(some, tmp_path)
+        report.figures(some, tmp_path)
         drawn.append((tmp_path / "recipes.svg").read_bytes())
     assert drawn[0] == drawn[1]
 
 
 def test_the_page_says_what_is_not_trained_yet(some):
-    left = page.text(some)
+    left = report.text(some)
     assert "not trained yet: batches of 1,024 of" in left
     assert "84 of 84 trials on CIFAR-10-Frog; " in left
     write_masks(some, "bfloat16", "jaccard", [{"trial": k, "stuck": k, "jaccard": 0.5} for k in (0, 1)])
-    again = page.text(some)
+    again = report.text(some)
     assert again.split("not trained yet")[1].split("\n")[0].endswith("; 238 of 240 trials of the U-Net.")
 
 
@@ -136,12 +136,12 @@ def test_images_are_compared_seed_by_seed(folder):
     assert row.endswith("| -0.015 (-0.030 to +0.000) |")
     verdict = networks.verdict(folder, "small_cnn")
     assert verdict[1:] == pytest.approx((0.65, 0.65, 0.835, 0.85))
-    assert "The claim **does not hold** here" in page.text(folder)
+    assert "The claim **does not hold** here" in report.text(folder)
     assert networks.verdict(folder, "tiny_darknet") is None
 
 
 def test_an_empty_folder_gives_an_empty_page(folder):
-    assert "##" not in page.text(folder)
+    assert "##" not in report.text(folder)
 
 
 def test_the_first_of_equal_epochs_is_chosen():

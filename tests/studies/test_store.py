@@ -9,8 +9,8 @@ from benchmarks import machine
 from studies import catalog, evidence
 from studies.harness import environment, report, store
 from studies.harness.store import RESULTS, Store
+from studies.paper import TABLES
 from studies.paper.methods.svm import COSTS
-from studies.paper.plan.studies import TABLES
 from studies.recipes import images
 from studies.recipes.report import networks
 

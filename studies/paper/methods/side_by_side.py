@@ -15,7 +15,7 @@ from studies.engine.program import Settings
 from studies.harness.store import Line
 from studies.harness.study import Job
 from studies.paper.methods import objectives
-from studies.paper.plan.configuration import READ_BY_AUTHORS, Configuration
+from studies.paper.plan import READ_BY_AUTHORS, Configuration
 
 _YEARS = 73  # the number of different ages in adult.data
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from benchmarks import markdown
 from studies.harness import store
-from studies.paper.plan import configuration
-from studies.paper.plan.configuration import IMAGES, LABELS, READ_BY_AUTHORS, SYNTHETIC, TABULAR, TRIALS, Configuration
+from studies.paper import plan
+from studies.paper.plan import IMAGES, LABELS, READ_BY_AUTHORS, SYNTHETIC, TABULAR, TRIALS, Configuration
 from studies.paper.report.numbers import (
     Number,
     at_best_epoch,
@@ -40,7 +40,7 @@ def _as_good_as_the_paper(dataset: str, folder: Path) -> Iterator[Claim]:
     for name in (dataset, *(reading for reading, original in READ_BY_AUTHORS.items() if original == dataset)):
         if ours := measured(Configuration(name, "f1_linear"), "probabilities", "mean_f1", folder):
             yield _reaches(paper, name, ours, " (table 2)" if name in IMAGES else "")
-    for (loss, network), label in configuration.SOFT_F1.items():
+    for (loss, network), label in plan.SOFT_F1.items():
         if trials := epochs(Configuration(dataset, loss), folder, network):
             length = span([len(lines) for lines in trials])
             yield _reaches(paper, dataset, at_best_epoch(trials, "mean_f1"), f" ({label}, {length} epochs)")

@@ -9,8 +9,8 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
 from studies.engine.evaluation import THRESHOLDS
-from studies.paper.plan import configuration
-from studies.paper.plan.configuration import IMAGES, LABELS, TABULAR, Configuration
+from studies.paper import plan
+from studies.paper.plan import IMAGES, LABELS, TABULAR, Configuration
 from studies.paper.report.numbers import Number, best_epoch, epochs, in_paper, measured
 
 _CURVES = {
@@ -67,7 +67,7 @@ def _draw_f_beta(axis: Axes, dataset: str, folder: Path) -> None:
 
 def _draw_epochs(axis: Axes, dataset: str, folder: Path) -> None:
     colours = {"tiny_darknet": "#1b6ca8", "tiny_darknet_keras": "#9ec5e0", "yolov3_tiny": "#2e8b57"}
-    for (loss, network), label in configuration.SOFT_F1.items():
+    for (loss, network), label in plan.SOFT_F1.items():
         for trial, lines in enumerate(epochs(Configuration(dataset, loss), folder, network)):
             colour, style = colours[network], ":" if loss == "f1_linear" else "-"
             points = [line["epoch"] for line in lines], [line["mean_f1"] for line in lines]

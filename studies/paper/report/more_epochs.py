@@ -9,8 +9,7 @@ import numpy as np
 from benchmarks import markdown
 from studies.harness import store
 from studies.harness.store import Line
-from studies.paper.plan.configuration import CONFIGURATIONS, IMAGES, LABELS, LOSSES, NETWORKS, TABULAR, Configuration
-from studies.paper.plan.tables import COLUMNS
+from studies.paper.plan import COLUMNS, CONFIGURATIONS, IMAGES, LABELS, LOSSES, NETWORKS, TABULAR, Configuration
 from studies.paper.report import numbers
 from studies.paper.report.numbers import Number, at_best_epoch, best_epoch, epochs, in_paper, span
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from studies.harness import store
 from studies.harness.store import Line
-from studies.paper.plan.configuration import TRIALS, Configuration
-from studies.paper.plan.studies import EPOCHS, PLAN_KEYS, TABLES
+from studies.paper import EPOCHS, PLAN_KEYS, TABLES
+from studies.paper.plan import TRIALS, Configuration
 
 PUBLISHED = store.RESULTS / "published.csv"
 
