@@ -174,7 +174,7 @@ def draw(results):
         left.fill_between(THRESHOLDS, mean - spread, mean + spread, color=colour, alpha=0.15, lw=0)
     left.axvline(0.5, color="0.6", lw=0.8, ls=":", zorder=0)
     left.set(xlabel="threshold", ylabel="F1 on test data", xlim=(0, 1), ylim=(0, 0.65))
-    left.set_title("Good wines: F1, wherever the cut is")
+    left.set_title("Good wines: F1 at every threshold")
     left.legend(frameon=False, loc="lower left")
     rows = results["grade"]["losses"]
     for place, (name, row) in enumerate(rows.items()):
@@ -203,7 +203,7 @@ def ask(folders, data):
     }
     chosen, good, grade = answers["good"].ravel() == 1, truth >= 3, answers["grade"].ravel()
     print(f"\nThe exported models, asked about {len(x)} wines that they have not seen:")
-    print(f"  {chosen.sum()} are said to be good: {np.mean(good[chosen]):.0%} of them are,", end=" ")
+    print(f"  {chosen.sum()} are predicted to be good: {np.mean(good[chosen]):.0%} of them are,", end=" ")
     print(f"and {np.mean(chosen[good]):.0%} of the good ones are found.")
     print(f"  The grade is right for {np.mean(grade == truth):.0%}, and at most one off for", end=" ")
     print(f"{np.mean(abs(grade - truth) <= 1):.0%}. For instance:")

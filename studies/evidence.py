@@ -102,12 +102,14 @@ def _recipes_in_short(folder: Path) -> str:
 def _classes_in_short(folder: Path) -> str:
     rows = []
     for name, score in CLASSES:
-        rival = CLASSES[name, score]
+        baseline = CLASSES[name, score]
         found = [
-            classes.mean(name, score, *row, range(10), folder) for row in (("ce", rival), (f"{score}+ce", "argmax"))
+            classes.mean(name, score, *row, range(10), folder) for row in (("ce", baseline), (f"{score}+ce", "argmax"))
         ]
         decided = f"{classes.SCORES[score]}, {CLASSES_LABELS[name]}"
-        rows.append([decided, f"{found[0]} ({rival})", found[1], classes.gain(name, score, rival, folder, sign="+")])
+        rows.append(
+            [decided, f"{found[0]} ({baseline})", found[1], classes.gain(name, score, baseline, folder, sign="+")]
+        )
     return markdown.table(["", "cross-entropy", "blend, plain argmax", "difference"], rows)
 
 
@@ -138,8 +140,8 @@ def figures(folder: Path, images: Path) -> None:
         for data in operating.DATA
     }
     of_classes = {
-        f"{classes.SCORES[score]}, {CLASSES_LABELS[name]}": classes.gain(name, score, rival, folder)
-        for (name, score), rival in CLASSES.items()
+        f"{classes.SCORES[score]}, {CLASSES_LABELS[name]}": classes.gain(name, score, baseline, folder)
+        for (name, score), baseline in CLASSES.items()
     }
     for name, gains, label in (
         ("operating", at_points, "PR area over recall 0.95 to 1, minus cross-entropy (points)"),

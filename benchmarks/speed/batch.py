@@ -18,7 +18,7 @@ class Batch:
         weighted: Whether samples have weights.
         soft_labels: Whether labels are smoothed, 0.05 and 0.95 instead of 0 and 1.
         sides: Of images, between samples and classes.
-        rivals: Whether each sample is of one class, with probabilities that add up to 1.
+        exclusive: Whether each sample is of one class, with probabilities that add up to 1.
     """
 
     samples: int
@@ -26,7 +26,7 @@ class Batch:
     weighted: bool = False
     soft_labels: bool = False
     sides: tuple[int, ...] = ()
-    rivals: bool = False
+    exclusive: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -41,7 +41,7 @@ class Batch:
     def arrays(self) -> list[np.ndarray]:
         """Returns labels (10 % positive), probabilities and perhaps weights, the same in every call."""
         rng, shape = np.random.default_rng(0), self.shape
-        if self.rivals:
+        if self.exclusive:
             scores = np.exp(rng.normal(size=shape))
             p = (scores / scores.sum(-1, keepdims=True)).astype("float32")
             return [np.eye(self.classes, dtype="float32")[rng.integers(0, self.classes, shape[:-1])], p]

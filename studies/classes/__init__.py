@@ -22,7 +22,7 @@ The protocol, fixed before any result was seen:
   splits 5 to 9 had not been seen.
 * **Methods.** Cross-entropy; the soft score alone; the soft score plus 0.3 times cross-entropy (`BlendedLoss`).
 * **Decisions.** For each score that is reported: the plain argmax, and the argmax with offsets that
-  `tune_threshold(decision="argmax")` found for this score on the validation part. The rival of a set loss is
+  `tune_threshold(decision="argmax")` found for this score on the validation part. The baseline of a set loss is
   cross-entropy *with offsets*. For cross-entropy there is also a bound, added when all other results were known: the
   score with offsets found on the test part itself, which no choice of offsets by validation data can be expected to
   exceed. (Coordinate by coordinate, so it is not exactly the highest.)

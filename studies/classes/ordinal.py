@@ -1,4 +1,4 @@
-"""Rivals for classes with an order: one number for each sample, cut into grades.
+"""Baselines for classes with an order: one number for each sample, cut into grades.
 
 Both heads end in logits, so that they are decided like a softmax. For regression these are -(f - k)^2 / 2: the largest
 is that of the grade nearest to f, and offsets move the points at which f is cut.

@@ -19,7 +19,7 @@ METHODS = {
     "regression": "regression",
     "cumulative": "cumulative link",
 }
-RIVAL = ("ce", "offsets")
+BASELINE = ("ce", "offsets")
 SHOWN = {
     BOUND: "best offsets *for the test data*",
     ONE_NUMBER: "logit adjustment, one number",
@@ -60,10 +60,10 @@ def _cells(values: dict, method: str, decision: str, score: str) -> tuple[str, s
         return "", ""
     found = np.array([values[method, decision, score, seed] for seed in seeds])
     level = f"{found.mean():.3f} ± {found.std(ddof=1) if len(seeds) > 1 else 0:.3f}"
-    paired = [seed for seed in seeds if (*RIVAL, score, seed) in values]
-    if (method, decision) == RIVAL or len(paired) < 2:
+    paired = [seed for seed in seeds if (*BASELINE, score, seed) in values]
+    if (method, decision) == BASELINE or len(paired) < 2:
         return level, ""
-    gain = np.array([values[method, decision, score, s] - values[(*RIVAL, score, s)] for s in paired])
+    gain = np.array([values[method, decision, score, s] - values[(*BASELINE, score, s)] for s in paired])
     return level, f"{gain.mean():+.3f} ± {gain.std(ddof=1) / np.sqrt(len(gain)):.3f}"
 
 
@@ -72,12 +72,12 @@ def of_study(name: str, folder: Path = RESULTS) -> str:
     return table(STUDIES[name], STUDY.store(folder).grouped("study").get((name,), []))
 
 
-def gain(name: str, score: str, rival: str, folder: Path = RESULTS, *, sign: str = "") -> str:
+def gain(name: str, score: str, baseline: str, folder: Path = RESULTS, *, sign: str = "") -> str:
     """Returns the paired difference of the blend at the argmax from cross-entropy with some decision."""
     rows = STUDY.store(folder).grouped("study").get((name,), [])
     values = {(r["method"], r["decision"], r["trial"]): r["value"] for r in rows if r["score"] == score}
-    trials = sorted(key[2] for key in values if key[:2] == ("ce", rival))
-    gains = np.array([values[f"{score}+ce", "argmax", trial] - values["ce", rival, trial] for trial in trials])
+    trials = sorted(key[2] for key in values if key[:2] == ("ce", baseline))
+    gains = np.array([values[f"{score}+ce", "argmax", trial] - values["ce", baseline, trial] for trial in trials])
     return f"{gains.mean():{sign}.3f} ± {gains.std(ddof=1) / np.sqrt(len(gains)):.3f}"
 
 

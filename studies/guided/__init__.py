@@ -10,9 +10,9 @@ is that with the lowest value of the method's own loss on the whole validation p
 weighted by the matrix of that part, as `compare` does it).
 
 Methods. `GuidedCrossentropy("f1")`; `loss_for("f1")`, which is SoftF1 + guided, 1 : 1; and, to see what the weight
-does, 0.3 and 3 times guided. Rivals: BCE at its tuned threshold, balanced BCE, SoftF1 + BCE. Logit adjustment with one
-tuned number is, for two classes, a tuned threshold, and with the number 1 it decides where balanced BCE does; neither
-needs a row.
+does, 0.3 and 3 times guided. Baselines: BCE at its tuned threshold, balanced BCE, SoftF1 + BCE. Logit adjustment with
+one tuned number is, for two classes, a tuned threshold, and with the number 1 it decides where balanced BCE does;
+neither needs a row.
 
 Which matrix. (Added before the first result of a guided loss was seen on test data.) With dropout, and softly counted,
 the running F1 is far below that of the decisions, so positives weigh more than they should: in small trials on training

@@ -126,9 +126,9 @@ def _classes_row(name: str, score: str, folder: Path) -> list[str] | None:
         return float(np.mean([row["value"] for row in found])) if len(found) == classes.SEEDS else None
 
     decisions = ("argmax", "offsets", classes.ONE_NUMBER, classes.AUTO)
-    rivals = {decision: value("ce", decision) for decision in decisions}
+    baselines = {decision: value("ce", decision) for decision in decisions}
     cuts, ours = value("regression", "offsets") if score == "kappa" else None, value(f"{score}+guided", "argmax")
-    known = {decision: found for decision, found in rivals.items() if found is not None}
+    known = {decision: found for decision, found in baselines.items() if found is not None}
     if ours is None or len(known) < len(decisions) or (score == "kappa" and cuts is None):
         return None
     best = max(known, key=lambda decision: known[decision])

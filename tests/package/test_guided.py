@@ -56,9 +56,9 @@ def test_accuracy_is_binary_crossentropy(from_logits):
 
 def test_accuracy_is_binary_crossentropy_of_many_labels_with_weights():
     y, p, w = batch(150, classes=3)
-    rival = keras.losses.BinaryCrossentropy(from_logits=True, reduction="mean_with_sample_weight")
+    keras_loss = keras.losses.BinaryCrossentropy(from_logits=True, reduction="mean_with_sample_weight")
     ours = value_and_gradient(GuidedCrossentropy("accuracy", from_logits=True), y, 4 * p - 2, w)
-    assert_same(ours, value_and_gradient(rival, y.astype("float32"), 4 * p - 2, w))
+    assert_same(ours, value_and_gradient(keras_loss, y.astype("float32"), 4 * p - 2, w))
 
 
 @pytest.mark.parametrize("one_hot", [False, True])

@@ -193,10 +193,10 @@ def test_goals_of_other_shapes_are_judged():
     assert "| n=1024, 1000 classes, compiled | linear, 9 thresholds | 2.00 [0.80, 3.10] | 2 | 2.5 | yes |" in page
 
 
-def test_batches_of_images_and_of_rivals():
+def test_batches_of_images_and_of_exclusive_classes():
     y, p = Batch(2, 5, sides=(3, 4)).arrays()
     assert y.shape == p.shape == (2, 3, 4, 5)
-    y, p = Batch(50, 4, rivals=True).arrays()
+    y, p = Batch(50, 4, exclusive=True).arrays()
     np.testing.assert_allclose(p.sum(1), 1, rtol=1e-6)
     assert (y.sum(1) == 1).all()
     assert len({goal.group.title for goal in shapes.GOALS}) == len(shapes.GOALS)

@@ -20,7 +20,7 @@ def test_the_recipe_keeps_a_share_of_each_letter():
     assert not np.array_equal(rows, other)
 
 
-def test_every_method_has_a_loss_and_a_rival():
+def test_every_method_has_a_loss_and_a_baseline():
     for each in plan.STUDIES.values():
         assert each.methods[0] == "ce"
         for method in each.methods:

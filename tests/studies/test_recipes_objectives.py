@@ -108,18 +108,18 @@ def test_a_memory_is_a_moving_average_with_the_start_left_out():
 def test_each_trial_is_guided_by_a_matrix_of_its_own(name):
     """Against the losses of the package, which have one running matrix each, over several batches of training."""
     objective = tables.METHODS[name].objective
-    rivals = [kss.GuidedCrossentropy(from_logits=True, window=objective.window) for _ in range(3)]
-    for guide in (guide for rival in rivals for guide in rival._guides.values()):
+    losses = [kss.GuidedCrossentropy(from_logits=True, window=objective.window) for _ in range(3)]
+    for guide in (guide for loss in losses for guide in loss._guides.values()):
         guide.evaluation.heaviside = heaviside.get(objective.heaviside)
     memory, f1 = objective.start(3), kss.SoftF1(from_logits=True)
     for seed in range(3):
         made = batch(seed=seed)
         found, memory = slopes(objective, made, memory)
-        for trial, rival in enumerate(rivals):
+        for trial, loss in enumerate(losses):
             y, z = (x[:53, trial : trial + 1] for x in made[:2])
             with tf.GradientTape() as tape:
                 tape.watch(z)
-                value = objective.weight * rival(y, z) + (f1(y, z) if objective.beside else 0)
+                value = objective.weight * loss(y, z) + (f1(y, z) if objective.beside else 0)
             np.testing.assert_allclose(found[:53, trial], tape.gradient(value, z)[:, 0], rtol=1e-4, atol=1e-7)
     assert not np.allclose(memory[:, 0], memory[:, 1])
 

@@ -52,11 +52,11 @@ GOALS = (
     Goal(Batch(MILLION), {ONE: None, SEVERAL: None, SIGMOID: 2.0, AT_RECALL: 3.0, AT_PRECISION: 5.0}),
     Goal(Batch(MILLION, weighted=True), {ONE: 1.0, SEVERAL: 1.8, MANY: 1.8, SIGMOID: 3.5}),
     Goal(Batch(1024), {AT_RECALL: 1.5, AT_PRECISION: None}),
-    Goal(Batch(1024, 10, rivals=True), {ARGMAX: 1.5}, CATEGORICAL),
-    Goal(Batch(65_536, 10, rivals=True), {ARGMAX: 1.5}, CATEGORICAL),
-    Goal(Batch(1024, 100, rivals=True), {KAPPA: 3.0}, CATEGORICAL),
+    Goal(Batch(1024, 10, exclusive=True), {ARGMAX: 1.5}, CATEGORICAL),
+    Goal(Batch(65_536, 10, exclusive=True), {ARGMAX: 1.5}, CATEGORICAL),
+    Goal(Batch(1024, 100, exclusive=True), {KAPPA: 3.0}, CATEGORICAL),
 )
-QUICK = (Goal(Batch(64, 5), {ONE: 1.0}), Goal(Batch(64, 3, rivals=True), {ARGMAX: 1.5}, CATEGORICAL))
+QUICK = (Goal(Batch(64, 5), {ONE: 1.0}), Goal(Batch(64, 3, exclusive=True), {ARGMAX: 1.5}, CATEGORICAL))
 
 # How time grows: one number changes, the others stay.
 SAMPLES = tuple(10**k for k in range(3, 8))

@@ -125,7 +125,7 @@ def sum_samples(*arrays: Tensor, even: bool = False) -> Tensor:
 
 
 class _Cut:
-    """Divides arrays after so many samples."""
+    """Divides arrays after a number of samples."""
 
     def __init__(self, samples: Tensor, classes: Tensor) -> None:
         self._start, self._size = tf.stack([0, 0]), tf.stack([samples, classes])
