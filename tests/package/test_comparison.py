@@ -78,8 +78,8 @@ def test_table_and_reports(report, tmp_path):
     assert table in markdown
     page = report.save(tmp_path / "report.html").read_text()
     assert not re.search(r'(src|href)="(?!data:)|@import|https?://', page)
-    picture = base64.b64decode(re.search(r"base64,([^\"]+)", page)[1])
-    assert picture.startswith(b"\x89PNG")
+    figure = base64.b64decode(re.search(r"base64,([^\"]+)", page)[1])
+    assert figure.startswith(b"\x89PNG")
     with pytest.raises(ValueError, match=r"`path` must end in .html or .md"):
         report.save(tmp_path / "report.pdf")
 

@@ -98,7 +98,7 @@ def test_f1_weighs_positives_and_negatives_as_2_minus_f_to_f():
 
 @pytest.mark.parametrize("name", OF_CELLS)
 def test_weights_are_finite_differences_of_the_hard_score(name):
-    """One more sample changes side, among so many that the score is nearly linear."""
+    """One more sample changes side, among enough that the score is nearly linear."""
     score = scores.get(name, **PARAMETERS.get(name, {}))
     p = np.repeat([1.0, 1.0, 0.0, 0.0], [30_000, 10_000, 20_000, 40_000])  # soft and hard cells are the same
     y = np.repeat([1.0, 0.0, 1.0, 0.0], [30_000, 10_000, 20_000, 40_000])

@@ -1,4 +1,4 @@
-"""The running matrix of guided cross-entropy: in training and validation, over replicas, saved, and after a kill."""
+"""The running matrix of guided cross-entropy: in training and validation, over replicas, saved, and resumed."""
 
 import copy
 import json
