@@ -10,10 +10,9 @@ from benchmarks.speed import docs_page
 from benchmarks.speed import results as speed
 from studies.classes import report as classes
 from studies.guided import report as guided
+from studies.operating import SPLITS, small_batches
 from studies.operating import images as operating_images
 from studies.operating import report as operating
-from studies.operating import small_batches
-from studies.operating.tables import SPLITS
 from studies.paper.plan import LABELS, TABULAR, Configuration
 from studies.paper.report import claims as paper_claims
 from studies.paper.report.numbers import in_paper, measured

@@ -9,16 +9,14 @@ from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # before TensorFlow is imported
 
-from benchmarks.speed import device, docs_page, fit_speed, loss_speed, pages, results
-from benchmarks.speed.shapes import report
-from benchmarks.speed.shapes import run as shapes
+from benchmarks.speed import docs_page, fit_speed, loss_speed, measurements, pages, results, shapes
 
-PAGES = {"loss": pages.loss_page, "shape": report.page, "fit": pages.fit_page}
+PAGES = {"loss": pages.loss_page, "shape": pages.shape_page, "fit": pages.fit_page}
 
 
 def main(arguments: list[str] | None = None) -> None:
     options = _parser().parse_args(arguments)
-    device.choose(options.device)
+    measurements.choose_device(options.device)
     everything = ["shape"] if options.device == "gpu" else list(PAGES)
     chosen = everything if options.what == "all" else [options.what]
     folder = options.output or (Path(tempfile.mkdtemp()) if options.quick else results.FOLDER)

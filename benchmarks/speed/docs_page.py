@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import markdown
-from benchmarks.speed import fit_speed, plan
-from benchmarks.speed.losses import BASE
+from benchmarks.speed import fit_speed, pages, plan
+from benchmarks.speed.cases import BASE
+from benchmarks.speed.losses import AP_PERF, TORCH_BTG
 from benchmarks.speed.pages import spread
-from benchmarks.speed.peers import AP_PERF, TORCH_BTG
 from benchmarks.speed.results import FOLDER, Results, read
-from benchmarks.speed.shapes import report
-from benchmarks.speed.shapes.run import DOCUMENTED
+from benchmarks.speed.shapes import DOCUMENTED
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 TEXT = Path(__file__).with_name("docs_text.md")
@@ -59,13 +58,13 @@ def render(folder: Path = FOLDER) -> str:
 def shape_facts(results: Results, folder: Path) -> dict[str, str]:
     """Returns the tables of other shapes, and those of a GPU if they were measured."""
     gpu = folder / "shape_speed_gpu.json"
-    growth = [f"With {number}:\n\n{report.growth(number, found)}" for number, found in results["growth"].items()]
+    growth = [f"With {number}:\n\n{pages.growth(number, found)}" for number, found in results["growth"].items()]
     return {
-        "shape_goals": report.goals(results),
-        "new_sizes": report.new_sizes(results["sizes"]),
-        "shared_metrics": report.shared(results["metrics"]),
+        "shape_goals": pages.goals(results),
+        "new_sizes": pages.new_sizes(results["sizes"]),
+        "shared_metrics": pages.shared(results["metrics"]),
         "growth_tables": "\n\n".join(growth),
-        "gpu": report.goals(read(gpu.stem, folder)) if gpu.exists() else "(No table yet.)",
+        "gpu": pages.goals(read(gpu.stem, folder)) if gpu.exists() else "(No table yet.)",
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib
 from matplotlib import pyplot as plt
 
-from benchmarks.speed.losses import BASE
+from benchmarks.speed.cases import BASE
 from benchmarks.speed.results import Results
 
 # Colours that colour-blind readers can tell apart.

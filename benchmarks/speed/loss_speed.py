@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from benchmarks.speed import measurements, plan
 from benchmarks.speed.cases import Group
-from benchmarks.speed.peers import TORCH_BTG
+from benchmarks.speed.losses import TORCH_BTG
 from benchmarks.speed.results import Results, made_on
 from benchmarks.speed.timing import Rounds, Times, summary
 

@@ -1,22 +1,24 @@
-"""The losses that are compared, by name, each as forward + gradient on one batch."""
+"""Who is compared: Keras's losses and ours by name, and peers in PyTorch where the `peers` extra is installed."""
 
 from __future__ import annotations
 
+import importlib.util
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
-from benchmarks.speed.batch import Batch
+from benchmarks.speed.cases import BASE, Batch
 from benchmarks.speed.timing import Run
 from keras_softsets import LinearHeaviside, SigmoidHeaviside, SoftF1, TabulatedHeaviside
 
 NINE = [k / 10 for k in range(1, 10)]
 MANY = [k / 100 for k in range(1, 100)]
 UNEVEN = [0.013, 0.0971, 0.2017, 0.31, 0.4423, 0.5551, 0.6713, 0.8117, 0.953]
-BASE = "Keras BinaryCrossentropy"
 
 
 @dataclass(frozen=True)
@@ -79,3 +81,67 @@ LOSSES = {
 def named(*names: str) -> tuple[Loss, ...]:
     """Returns losses by their names."""
     return tuple(LOSSES[name] for name in names)
+
+
+AP_PERF_BATCH = 20  # its projection is cubic in the batch: 20 samples take about as long as the others' million
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A loss of another package.
+
+    Attributes:
+        name: What tables call it.
+        package: What has to be installed.
+        build: Returns a step on labels and probabilities.
+    """
+
+    name: str
+    package: str
+    build: Callable[[list[np.ndarray]], Run]
+
+    def step(self, batch: Batch, compiled: bool) -> Run | None:
+        """Returns a step; None if the package is not installed. PyTorch is not compiled in either case."""
+        return self.build(batch.arrays()) if importlib.util.find_spec(self.package) else None
+
+
+def _torch_btg(arrays: list[np.ndarray]) -> Run:
+    """The authors' F1 loss at 0.1, ..., 0.9; its hard-coded `.cuda()` is made a no-op."""
+    import torch
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from torch_btg.loss import fb_loss
+    torch.Tensor.cuda = lambda self, *_, **__: self  # replaced on purpose, see above
+    loss = fb_loss()
+    y, p = (torch.tensor(x[:, 0]) for x in arrays[:2])
+    return _step(p, lambda: loss(p, y)[0])
+
+
+def _ap_perf(arrays: list[np.ndarray]) -> Run:
+    """AP-Perf's F1 layer, on the logits of the first few samples."""
+    import torch
+
+    from benchmarks import ap_perf_f1
+
+    layer = ap_perf_f1.layer()
+    y = torch.tensor((np.arange(AP_PERF_BATCH) % 4 == 0).astype("float32"))
+    p = np.clip(arrays[1][:AP_PERF_BATCH, 0], 1e-3, 1 - 1e-3)
+    logits = torch.tensor(np.log(p / (1 - p)))
+    return _step(logits, lambda: layer(logits, y))
+
+
+def _step(variable: Any, loss: Callable[[], Any]) -> Run:
+    variable.requires_grad_()
+
+    def run() -> float:
+        variable.grad = None
+        value = loss()
+        value.backward()
+        return float(value)
+
+    return run
+
+
+TORCH_BTG = Peer("torch-btg, 9 thresholds", "torch_btg", _torch_btg)
+AP_PERF = Peer(f"AP-Perf, batch of {AP_PERF_BATCH}", "ap_perf", _ap_perf)

@@ -12,8 +12,19 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import tensorflow as tf
+
 from benchmarks.speed.cases import Case, Group
 from benchmarks.speed.timing import Rounds, Run, Times, interleaved
+
+
+def choose_device(name: str) -> None:
+    """Hides the GPUs for `"cpu"`, also from processes that are started later; refuses `"gpu"` if there is none."""
+    if name == "cpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+        tf.config.set_visible_devices([], "GPU")
+    if name == "gpu" and not tf.config.list_physical_devices("GPU"):
+        raise SystemExit("--device gpu needs a GPU that TensorFlow sees. Received: none")
 
 
 def step_times(group: Group, rounds: Rounds) -> dict[str, Times]:

@@ -8,8 +8,7 @@ import numpy as np
 
 from benchmarks import markdown
 from studies.harness.store import RESULTS, Line
-from studies.operating import weights
-from studies.operating.tables import BATCHES, DATA, SPLITS, STUDY
+from studies.operating import BATCHES, DATA, SPLITS, STUDY, weights
 
 ROWS = {
     "cross_entropy": "cross-entropy",

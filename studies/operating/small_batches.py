@@ -24,9 +24,8 @@ from benchmarks import markdown
 from keras_softsets import SoftPrecisionAtRecall, _totals
 from studies.harness.store import RESULTS, Line
 from studies.harness.study import Job, Study, product
-from studies.operating import methods, report
+from studies.operating import load, methods, report
 from studies.operating.methods import RECALLS, Loss
-from studies.operating.tables import load
 from studies.operating.training import scores as scores_of_split
 
 MEMORY, SPLITS = 0.95, 5

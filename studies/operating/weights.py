@@ -16,7 +16,7 @@ from keras_softsets import evaluate
 from studies.engine.evaluation import sigmoid
 from studies.harness.store import Line
 from studies.harness.study import Job, Study, product
-from studies.operating.tables import DATA, SPLITS, load
+from studies.operating import DATA, SPLITS, load
 from studies.operating.training import MIN_RECALL, Part
 
 RATIOS = tuple(2.0**k for k in range(-2, 11))

@@ -13,7 +13,6 @@ import pytest
 
 from benchmarks import tuner_rules
 from benchmarks.speed import (
-    device,
     docs_page,
     fit_speed,
     loss_speed,
@@ -21,15 +20,11 @@ from benchmarks.speed import (
     pages,
     plan,
     results,
-    targets,
     timing,
 )
-from benchmarks.speed.batch import Batch
-from benchmarks.speed.cases import Case, Group
-from benchmarks.speed.losses import BASE, LOSSES, named
-from benchmarks.speed.peers import AP_PERF, TORCH_BTG, Peer
+from benchmarks.speed.cases import BASE, Batch, Case, Group
+from benchmarks.speed.losses import AP_PERF, LOSSES, TORCH_BTG, Peer, named
 from benchmarks.speed.shapes import plan as shapes
-from benchmarks.speed.shapes import report
 from benchmarks.speed.timing import Rounds
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,7 +46,7 @@ def test_a_quick_run_writes_json_and_pages(tmp_path):
             assert measured["wall"]["ms"][0] > 0
             assert case in (tmp_path / f"{name}.md").read_text()
     (arrays,) = json.loads((tmp_path / "loss_speed.json").read_text())["memory"]["n=1000000, compiled"].values()
-    assert 1 <= arrays <= targets.MOST_MEMORY if sys.platform == "linux" else arrays is None
+    assert 1 <= arrays <= plan.MOST_MEMORY if sys.platform == "linux" else arrays is None
 
 
 def test_runs_are_timed_in_turn():
@@ -162,12 +157,12 @@ def test_targets_are_judged():
     assert "| x: exponent of n, 1e5 to 1e7 | at most 1.1 | 1.2 | **no** |" in page
     assert "| y; n=8: float32 arrays of length n | at most 6 | not measured |  |" in page
     assert "| z; n=8: float32 arrays of length n | at most 6 | 7 | **no** |" in page
-    assert targets.Target("t", 500, 400, upper=False).verdict == "**no**"
+    assert plan.Target("t", 500, 400, upper=False).verdict == "**no**"
     assert loss_speed.exponent((10, 1000), (1.0, 100.0)) == pytest.approx(1.0)
 
 
 def test_the_pages_are_what_the_results_say():
-    found = {"loss_speed": pages.loss_page, "fit_speed": pages.fit_page, "shape_speed": report.page}
+    found = {"loss_speed": pages.loss_page, "fit_speed": pages.fit_page, "shape_speed": pages.shape_page}
     for name, page in found.items():
         assert (results.FOLDER / f"{name}.md").read_text() == page(results.read(name))
     with (results.FOLDER / "tuner_rules.csv").open() as file:
@@ -188,7 +183,7 @@ def test_results_without_peers_or_memory_do_not_reach_the_documentation(tmp_path
 def test_goals_of_other_shapes_are_judged():
     goal = shapes.GOALS[0]
     case = {"wall": {"ratio": [0.8, 2.0, 3.1], "ms": [1, 2, 3]}}
-    page = report.goals({"steps": {goal.group.title: dict.fromkeys(goal.limits, case)}})
+    page = pages.goals({"steps": {goal.group.title: dict.fromkeys(goal.limits, case)}})
     assert "| n=1024, 1000 classes, compiled | linear, 1 threshold | 2.00 [0.80, 3.10] | 2 | 1 | **no** |" in page
     assert "| n=1024, 1000 classes, compiled | linear, 9 thresholds | 2.00 [0.80, 3.10] | 2 | 2.5 | yes |" in page
 
@@ -203,6 +198,6 @@ def test_batches_of_images_and_of_exclusive_classes():
 
 
 def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
-    monkeypatch.setattr(device.tf.config, "list_physical_devices", lambda kind: [])
+    monkeypatch.setattr(measurements.tf.config, "list_physical_devices", lambda kind: [])
     with pytest.raises(SystemExit, match="needs a GPU"):
-        device.choose("gpu")
+        measurements.choose_device("gpu")

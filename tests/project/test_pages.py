@@ -1,8 +1,11 @@
 """The pages of the documentation: the tasks of the how-to, the table of the migration, and the site."""
 
+import hashlib
 import importlib
 import importlib.util
+import json
 import re
+import runpy
 from pathlib import Path
 
 import keras
@@ -14,7 +17,9 @@ import keras_softsets
 from keras_softsets import metrics
 from tools.docs_hooks import PROJECT_PAGES, as_page, on_config, on_page_markdown
 
-HOW_TO = Path(__file__).parents[2] / "docs/how_to.md"
+ROOT = Path(__file__).resolve().parents[2]
+HOW_TO = ROOT / "docs/how_to.md"
+DEMO = ROOT / "studies/results/demo.json"  # what `make demo` wrote to runs/demo
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 INTRODUCTION, *SECTIONS = re.split(r"^## ", HOW_TO.read_text(), flags=re.MULTILINE)
 RECIPES = {re.search(r"\{#(\S+)\}", section).group(1): section for section in SECTIONS}
@@ -60,7 +65,7 @@ def test_a_recipe_says_what_it_needs():
         assert imported - known <= announced, name
 
 
-MIGRATION = Path(__file__).parents[2] / "docs" / "migration.md"
+MIGRATION = ROOT / "docs/migration.md"
 ROWS = re.findall(r"^\| (ids|one-hot|one|several) \| `(.*?)` \| `(.*?)` \|$", MIGRATION.read_text(), re.MULTILINE)
 
 
@@ -90,7 +95,6 @@ def test_no_row_is_forgotten():
     assert len(ROWS) > 15
 
 
-ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 
@@ -171,3 +175,15 @@ def test_code_fits_its_column():
         for block in re.findall(r"^ *```[^\n]*\n(.*?)^ *```$", page.read_text(), re.MULTILINE | re.DOTALL):
             long = [line for line in block.splitlines() if len(line) > 92]
             assert not long, f"{page.name}: {long}"
+
+
+def test_the_table_of_the_demo_is_what_it_printed(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "examples")  # as `python examples/demo.py` does
+    table = runpy.run_path(str(ROOT / "examples/demo.py"))["table"]
+    section = re.search(r"\[start:demo\] -->\n(.*?)\n<!--", (ROOT / "README.md").read_text(), re.DOTALL).group(1)
+    assert section == table(json.loads(DEMO.read_text()))
+
+
+def test_the_figure_of_the_demo_was_drawn_from_its_numbers():
+    digest = hashlib.sha256(DEMO.read_bytes()).hexdigest()
+    assert f"results.json, sha256 {digest}".encode() in (ROOT / "docs/images/demo.png").read_bytes()

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from studies import operating
 from studies.harness import runner
-from studies.operating import images, report, small_batches, tables, training
+from studies.operating import images, report, small_batches, training
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def _letters(monkeypatch):
             *(training.Part(x[rows], y[rows]) for rows in (slice(0, 120), slice(120, 180), slice(180, 240)))
         )
 
-    for module in (tables, small_batches):
+    for module in (operating, small_batches):
         monkeypatch.setattr(module, "load", load)
     monkeypatch.setattr(training.scores, "__defaults__", (50,))
 
@@ -27,11 +28,11 @@ def _letters(monkeypatch):
 @pytest.mark.usefixtures("_letters")
 def test_a_run_trains_only_what_is_missing(folder):
     only = {"data": ["letter"], "model": ["linear"], "batch_size": ["full"]}
-    wanted = tables.STUDY.selected(only | {"method": ["cross_entropy", "precision_at_recall"]})
+    wanted = operating.STUDY.selected(only | {"method": ["cross_entropy", "precision_at_recall"]})
     wanted += [key | {"batch_size": 32} for key in wanted[1:]]
     for trials in (1, 2):
-        runner.run(tables.STUDY, wanted, trials=trials, folder=folder)
-    rows = tables.STUDY.store(folder).read()
+        runner.run(operating.STUDY, wanted, trials=trials, folder=folder)
+    rows = operating.STUDY.store(folder).read()
     assert sorted((row["method"], row["batch_size"], row["trial"]) for row in rows if row["batch_size"] == 32) == [
         ("precision_at_recall", 32, trial) for trial in (0, 1)
     ]
@@ -45,7 +46,7 @@ def test_differences_are_paired(folder):
     for name, values in tested.items():
         key = {"data": "letter", "model": "linear", "batch_size": "full", "method": name}
         rows = [{**key, "trial": k, "validation": 1.0, "test": value, "step": 50} for k, value in enumerate(values)]
-        tables.STUDY.store(folder).append(rows)
+        operating.STUDY.store(folder).append(rows)
     table = report.table("linear", folder)
     assert "| cross-entropy | 21.0 |  |  |  |  |  |" in table
     assert "| `SoftF1` | 18.5 (+3.5 ± 0.5) |  |  |  |  |  |" in table

@@ -8,9 +8,8 @@ import keras
 import tensorflow as tf
 
 from benchmarks.speed import measurements
-from benchmarks.speed.batch import Batch
-from benchmarks.speed.cases import Group
-from benchmarks.speed.losses import BASE, LOSSES, named
+from benchmarks.speed.cases import BASE, Batch, Group
+from benchmarks.speed.losses import LOSSES, named
 from benchmarks.speed.shapes import plan
 from benchmarks.speed.shapes.plan import ONE, SEVERAL
 from benchmarks.speed.timing import Rounds, interleaved, summary

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import keras
 
-from benchmarks.speed.batch import Batch
-from benchmarks.speed.cases import Group
-from benchmarks.speed.losses import BASE, LOSSES, Loss
+from benchmarks.speed.cases import BASE, Batch, Group
+from benchmarks.speed.losses import LOSSES, Loss
 from keras_softsets import SoftAUROC, SoftF1, SoftKappa, SoftPrecisionAtRecall, SoftRecallAtPrecision
 
 MILLION = 1_000_000

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.speed.batch import Batch
-from benchmarks.speed.losses import BASE
+from benchmarks.speed.cases import BASE, Batch
 from benchmarks.speed.measurements import in_own_process, resident_memory
 from benchmarks.speed.shapes.plan import AT_PRECISION, AT_RECALL, EVERY, ONE, SEVERAL
 from benchmarks.speed.timing import quartiles
