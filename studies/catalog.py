@@ -16,6 +16,7 @@ STUDIES = {
     "recipes_unet": "studies.recipes.unet:STUDY",
     "guided": "studies.guided.tables:STUDY",
     "guided_images": "studies.guided.images:STUDY",
+    "guided_head": "studies.guided.head:STUDY",
     "operating": "studies.operating:STUDY",
     "operating_weights": "studies.operating.weights:STUDY",
     "operating_images": "studies.operating.images:STUDY",
