@@ -66,11 +66,28 @@ QUICK = (
 )
 
 
+# Coverage makes a test a third slower. What these run, others run too, so it is not counted here.
+UNCOUNTED = (
+    "test_backends.py",
+    "test_definition.py",
+    "test_guided_training.py",
+    "test_kernels.py",
+    "test_operating_losses.py",
+    "test_replicas.py",
+    "test_saving.py",
+    "test_sizes.py",
+    "test_training.py",
+)
+
+
 def pytest_collection_modifyitems(items):
     """The longest files first: each file goes to one pytest worker, and none should get them at the end."""
     for item in items:
-        if item.path.name in QUICK and item.path.parent.name == "package":
+        of_package = item.path.parent.name == "package"
+        if item.path.name in QUICK and of_package:
             item.add_marker("quick")
+        if item.path.name in UNCOUNTED or not of_package:
+            item.add_marker("no_cover")
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
 

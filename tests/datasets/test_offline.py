@@ -60,7 +60,8 @@ def test_without_a_network_the_official_files_and_raw_dir_are_named_after_three_
     assert message.endswith(", and pass the folder as `raw_dir` or name it in KERAS_SOFTSETS_RAW_DIR.")
     assert files in message
     assert len(message) < 400
-    assert 1 <= len(asked) <= (6 if name == "adult" else 3)  # two files
+    tries = sum(host in files for host in asked)  # a thread of another data set may still be asking
+    assert 1 <= tries <= (6 if name == "adult" else 3)  # two files
 
 
 def test_a_silent_server_is_waited_for_ten_seconds_and_a_refusal_is_quoted(tmp_path, monkeypatch):
