@@ -15,6 +15,7 @@ STUDIES = {
     "recipes_images": "studies.recipes.images:STUDY",
     "recipes_unet": "studies.recipes.unet:STUDY",
     "guided": "studies.guided.tables:STUDY",
+    "guided_few_rows": "studies.guided.tables:FEW_STUDY",
     "guided_images": "studies.guided.images:STUDY",
     "guided_head": "studies.guided.head:STUDY",
     "operating": "studies.operating:STUDY",

@@ -11,6 +11,7 @@ import numpy as np
 from keras_softsets import datasets
 
 LETTER_U = 20  # its place in the alphabet, from 0
+FEW, FEW_ROWS = "_few", (1000, 250)  # at the end of a name: so many rows for training and for validation
 
 
 class Part(NamedTuple):
@@ -40,14 +41,36 @@ class Trials(NamedTuple):
 
 @functools.lru_cache(maxsize=1)  # the methods of a data set follow one another
 def load_trials(name: str, seeds: tuple[int, ...], raw_dir: str | None = None) -> Trials:
-    """Loads one stratified split for each seed, each standardised on its own training part; Letter is `U` or not."""
-    return stack([_binary(name, datasets.load(name, seed=seed, raw_dir=raw_dir)) for seed in seeds], seeds)
+    """Loads one stratified split for each seed, each standardised on its own training part; Letter is `U` or not.
+
+    With `FEW` at the end of the name, only some rows of the training and the validation part are kept.
+    """
+    original = name.removesuffix(FEW)
+    trials = stack([_binary(original, datasets.load(original, seed=seed, raw_dir=raw_dir)) for seed in seeds], seeds)
+    return trials if name == original else _few(trials)
 
 
 def _binary(name: str, splits: datasets.Splits) -> datasets.Splits:
     if name != "letter":
         return splits
     return datasets.Splits(*((x, (y == LETTER_U).astype(np.float32)) for x, y in splits))
+
+
+def _few(trials: Trials) -> Trials:
+    """Keeps some rows of each class, chosen at random by the seed of the trial, in the shares of the whole."""
+    rows = zip(trials[:2], FEW_ROWS, strict=True)
+    train, validation = (_thinned(part, count, trials.seeds, number) for number, (part, count) in enumerate(rows))
+    return trials._replace(train=train, validation=validation)
+
+
+def _thinned(part: Part, count: int, seeds: np.ndarray, number: int) -> Part:
+    positives, kept = round(count * float(part.y.mean())), []
+    for y, seed in zip(part.y, seeds, strict=True):
+        random = np.random.default_rng([int(seed), number, 2])
+        sizes = {1: positives, 0: count - positives}
+        rows = [random.choice(np.flatnonzero(y == label), size, replace=False) for label, size in sizes.items()]
+        kept.append(np.sort(np.concatenate(rows)))
+    return Part(*(np.stack([a[r] for a, r in zip(array, kept, strict=True)]) for array in part))
 
 
 def stack(splits: list[datasets.Splits], seeds: Sequence[int]) -> Trials:
