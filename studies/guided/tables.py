@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import tensorflow as tf
 
 import keras_softsets as kss
 from studies.engine import evaluation
@@ -11,7 +12,7 @@ from studies.engine.evaluation import calibration_error
 from studies.engine.evaluation import columns as usual
 from studies.engine.memory import Guided
 from studies.engine.method import Method
-from studies.engine.objectives import soft
+from studies.engine.objectives import Plain, soft
 from studies.engine.tabular import DATA, tabular_study
 from studies.harness.study import product
 from studies.recipes.plan import TABULAR
@@ -66,6 +67,20 @@ STUDY = tabular_study(
 FEW_DATA = {f"{name}{FEW}": title for name, title in DATA.items() if name != "creditcard_fraud"}
 FEW_METHODS = {name: TABULAR[name] for name in ("bce", "bce_weighted", "focal", "f1_bce_1")} | {
     name: METHODS[name] for name in DECISIVE
+}
+
+
+def _missed_f1(labels: tf.Tensor, logits: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+    """One minus the F1 of the decisions at 0.5."""
+    positive = weights * tf.cast(logits >= 0, tf.float32)
+    both = tf.reduce_sum(positive + weights * labels, 0)
+    return 1 - tf.math.divide_no_nan(2 * tf.reduce_sum(positive * labels, 0), both)
+
+
+FEW_METHODS |= {
+    f"{name}_by_f1": method._replace(label=f"{method.label}, epoch by F1", validated=Plain(_missed_f1))
+    for name, method in FEW_METHODS.items()
+    if name in ("bce", *DECISIVE)
 }
 FEW_STUDY = tabular_study(
     "guided_few_rows",
