@@ -166,9 +166,9 @@ def one_vs_rest(matrix):
 def _kappa(matrix, weights=None):
     classes, total = len(matrix), matrix.sum()
     distance = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes)))
-    price = {None: distance > 0, "linear": distance, "quadratic": distance**2}[weights]
-    expected = np.sum(price * np.outer(matrix.sum(1), matrix.sum(0))) / max(total, 1e-300)
-    return float(_safe(expected - np.sum(price * matrix), expected))
+    penalty = {None: distance > 0, "linear": distance, "quadratic": distance**2}[weights]
+    expected = np.sum(penalty * np.outer(matrix.sum(1), matrix.sum(0))) / max(total, 1e-300)
+    return float(_safe(expected - np.sum(penalty * matrix), expected))
 
 
 def _r_k(matrix):

@@ -11,7 +11,7 @@ import numpy as np
 from keras_softsets import datasets
 
 LETTER_U = 20  # its place in the alphabet, from 0
-FEW, FEW_ROWS = "_few", (1000, 250)  # at the end of a name: so many rows for training and for validation
+FEW, FEW_ROWS = "_few", (1000, 250)  # at the end of a name: this many rows for training and for validation
 
 
 class Part(NamedTuple):

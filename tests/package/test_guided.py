@@ -115,7 +115,7 @@ def test_weights_are_finite_differences_of_the_hard_score(name):
 
 
 def test_weights_of_classes_follow_the_confusions_that_happen():
-    """Quadratic kappa: class 0 is taken for class 1 only, so only that price counts, not that of class 3."""
+    """Quadratic kappa: class 0 is taken for class 1 only, so only that cost counts, not that of class 3."""
     y = np.repeat([0, 0, 1, 2, 3], [40, 10, 30, 20, 10])
     decided = np.repeat([0, 1, 1, 2, 3], [40, 10, 30, 20, 10])
     p = np.eye(CLASSES, dtype="float32")[decided]

@@ -166,16 +166,16 @@ def test_a_weighted_average_without_any_positive_is_the_mean():
 
 def test_a_score_of_ones_own():
     @score
-    def hit_and_miss(cells, price=2.0):
-        return scores.ratio(cells.tp, cells.tp + price * cells.fn, cells)
+    def hit_and_miss(cells, penalty=2.0):
+        return scores.ratio(cells.tp, cells.tp + penalty * cells.fn, cells)
 
     assert "hit_and_miss" in scores.names()
-    assert check_score("hit_and_miss", price=3)
+    assert check_score("hit_and_miss", penalty=3)
     y, p = [0, 1, 1], [0.3, 0.4, 0.9]
-    expected = float(SoftSetLoss(hit_and_miss(price=3))(y, p))
-    assert float(SoftSetLoss("hit_and_miss", price=3)(y, p)) == expected
-    assert float(SoftSetLoss(hit_and_miss, price=3)(y, p)) == expected
-    assert float(metrics.SoftSetMetric("hit_and_miss", price=3, heaviside="linear")(y, p)) == pytest.approx(
+    expected = float(SoftSetLoss(hit_and_miss(penalty=3))(y, p))
+    assert float(SoftSetLoss("hit_and_miss", penalty=3)(y, p)) == expected
+    assert float(SoftSetLoss(hit_and_miss, penalty=3)(y, p)) == expected
+    assert float(metrics.SoftSetMetric("hit_and_miss", penalty=3, heaviside="linear")(y, p)) == pytest.approx(
         1 - expected
     )
     again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(SoftSetLoss(hit_and_miss(3))))
@@ -324,11 +324,11 @@ def test_a_function_that_cannot_be_hashed_is_a_score():
 
 @pytest.mark.parametrize("make", [tf.constant, tf.Variable, keras.Variable])
 def test_a_score_may_hold_a_tensor_or_a_variable(make, rng):
-    price = make(3.0)
+    penalty = make(3.0)
     y, p = rng.integers(0, 2, 50), rng.random(50)
 
     def held(cells):
-        return cells.tp / (cells.tp + ops.cast(price, cells.tp.dtype) * cells.fp + 1)
+        return cells.tp / (cells.tp + ops.cast(penalty, cells.tp.dtype) * cells.fp + 1)
 
     def plain(cells):
         return cells.tp / (cells.tp + 3.0 * cells.fp + 1)
@@ -341,9 +341,9 @@ def test_a_score_may_hold_a_tensor_or_a_variable(make, rng):
 
 def test_a_score_that_raises_a_runtime_error_says_so():
     def broken(cells):
-        raise RuntimeError("no such price")
+        raise RuntimeError("no such penalty")
 
-    with pytest.raises(RuntimeError, match="no such price"):
+    with pytest.raises(RuntimeError, match="no such penalty"):
         SoftSetLoss(broken)
 
 

@@ -191,7 +191,7 @@ def test_the_authors_cells_do_not_add_up():
     labels, logits = np.r_[np.ones(10), np.zeros(990)].astype("float32")[:, None], np.full((1000, 1), -30.0, "float32")
     sigmoid, linear = (objectives.OBJECTIVES[f"f1_{h}_authors"] for h in ("sigmoid", "linear"))
     weights = np.ones_like(labels)
-    assert 1 - sigmoid(labels, logits, weights)[0] > 0.3  # nothing is called positive, F1 is 0
+    assert 1 - sigmoid(labels, logits, weights)[0] > 0.3  # nothing is predicted positive, F1 is 0
     assert 1 - linear(labels, logits, weights)[0] < 1e-3
     perfect = np.where(labels == 1, 30.0, -30.0).astype("float32")
     assert linear(labels, perfect, weights)[0] < 1e-3

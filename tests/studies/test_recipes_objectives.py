@@ -29,7 +29,7 @@ def batch(samples=60, trials=3, padded=7, seed=0, epoch=np.inf):
 
 
 def in_keras(name):
-    """The loss that `name` stands for, on logits."""
+    """The loss with this name, on logits."""
     bce, f1 = keras.losses.BinaryCrossentropy(from_logits=True), kss.SoftF1(from_logits=True)
     nine = kss.SoftF1(from_logits=True, threshold=PAPER_THRESHOLDS)
     auroc = kss.SoftAUROC(from_logits=True)
