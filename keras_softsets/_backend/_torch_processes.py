@@ -3,7 +3,8 @@
 Each process sees its part of the batch. Totals are summed over processes before they are scored, by a sum whose
 gradient is the sum of the processes' gradients. Every process then holds the loss L of the global batch, and N times
 the gradient of L by its own part of the batch, where N is the number of processes: what DistributedDataParallel, which
-averages gradients, needs.
+averages gradients, needs. Metrics count what their own process sees, in variables that can be added up: samples that
+are kept have rows of their own in every process.
 """
 
 from __future__ import annotations
@@ -21,8 +22,14 @@ def is_eager(x: Any) -> bool:
     return getattr(getattr(x, "device", None), "type", "") != "meta" and not torch.compiler.is_compiling()
 
 
-def _processes() -> int:
+def replicas_in_sync() -> int:
+    """The number of processes."""
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+def replica_index() -> int:
+    """Which of them this is."""
+    return dist.get_rank() if replicas_in_sync() > 1 else 0
 
 
 class _SumOverProcesses(torch.autograd.Function):
@@ -41,12 +48,12 @@ class _SumOverProcesses(torch.autograd.Function):
 
 def sum_over_replicas(totals: Tensor) -> Tensor:
     """The sum over processes; its gradient is the sum of their gradients."""
-    return totals if _processes() == 1 or not is_eager(totals) else _SumOverProcesses.apply(totals)
+    return totals if replicas_in_sync() == 1 or not is_eager(totals) else _SumOverProcesses.apply(totals)
 
 
 def gather_samples(samples: Any) -> Any:
     """The samples of all processes, without gradients."""
-    if _processes() == 1 or not is_eager(samples.prediction):
+    if replicas_in_sync() == 1 or not is_eager(samples.prediction):
         return samples
     label, prediction = (_gathered(x.detach()) for x in (samples.label, samples.prediction))
     weight = None if samples.weight is None else _gathered(samples.weight.detach())
@@ -56,7 +63,7 @@ def gather_samples(samples: Any) -> Any:
 def _gathered(x: Tensor) -> Tensor:
     """Along the first axis, whose length differs between processes."""
     own = torch.tensor([x.shape[0]], device=x.device)
-    counts = [torch.zeros_like(own) for _ in range(_processes())]
+    counts = [torch.zeros_like(own) for _ in range(replicas_in_sync())]
     dist.all_gather(counts, own)
     most = int(max(counts))
     padded = torch.cat([x, x.new_zeros((most - x.shape[0], *x.shape[1:]))])

@@ -21,12 +21,12 @@ from keras_softsets._backend._neutral import keras_scales as keras_scales
 from keras_softsets._backend._neutral import make_variable as make_variable
 from keras_softsets._backend._neutral import mask_of as mask_of
 from keras_softsets._backend._neutral import replica_count as replica_count
-from keras_softsets._backend._neutral import replica_index as replica_index
-from keras_softsets._backend._neutral import replicas_in_sync as replicas_in_sync
 from keras_softsets._backend._neutral import try_out as try_out
 from keras_softsets._backend._neutral import with_mask as with_mask
 from keras_softsets._backend._torch_processes import gather_samples as gather_samples
 from keras_softsets._backend._torch_processes import is_eager as is_eager
+from keras_softsets._backend._torch_processes import replica_index as replica_index
+from keras_softsets._backend._torch_processes import replicas_in_sync as replicas_in_sync
 from keras_softsets._backend._torch_processes import sum_over_replicas as sum_over_replicas
 from keras_softsets._backend._types import Tensor
 from keras_softsets._backend.portable import boundary as boundary

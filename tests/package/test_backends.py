@@ -291,19 +291,38 @@ def test_the_first_batch_of_a_fit_with_labels_out_of_range():
 # Devices
 
 
-@pytest.mark.skipif(BACKEND != "torch", reason="test_replicas asks it of TensorFlow")
-@pytest.mark.parametrize("apart", [False, True])
-def test_processes_have_the_loss_and_gradient_of_the_global_batch(apart, tmp_path):
-    script = pathlib.Path(__file__).parents[1] / "scripts" / "torch_processes.py"
-    command = [sys.executable, script, tmp_path, *(["apart"] if apart else [])]
-    root = str(script.parents[2])
-    variables = {**os.environ, "PYTHONPATH": root}
+SCRIPT = pathlib.Path(__file__).parents[1] / "scripts" / "devices.py"
+ON_DEVICES = ("f1", "nine", "at recall", "guided", "kappa")
+elsewhere = pytest.mark.skipif(BACKEND == "tensorflow", reason="test_replicas asks it of TensorFlow")
+
+
+def _difference(one, other, part):
+    return np.abs(np.subtract(one[part], other[part])).max()
+
+
+@elsewhere
+@pytest.mark.parametrize(
+    "cases", [ON_DEVICES[:1], pytest.param(ON_DEVICES[1:], marks=pytest.mark.slow if JAX else ())], ids=" ".join
+)
+def test_several_devices_train_as_one_and_the_mean_of_their_losses_would_differ(cases):
+    variables = {**os.environ, "PYTHONPATH": str(SCRIPT.parents[2])}
+    command = [sys.executable, SCRIPT, BACKEND, *cases]
     out = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
-    one, *several = (np.array(json.loads(line)) for line in out.stdout.splitlines())
-    assert len(several) == 1
-    assert np.abs(one[:, 1:]).max(1).min() > 1e-3
+    together, apart = map(json.loads, out.stdout.splitlines())
+    one, *several = together
+    assert len(several) == 2
+    for case in cases:
+        assert one[case]["losses"][0] - one[case]["losses"][-2] > 1e-3  # what goes nowhere would agree with anything
+        for found in several:
+            for part in ("losses", "metrics", "weights"):
+                assert _difference(one[case], found[case], part) < 1e-6, (case, part)
+        if JAX:
+            assert [found[case]["devices"] for found in together] == [1, 4, 4]
+            assert [found[case]["split"] for found in several] == [False, True]
+    one, *several = apart
     for found in several:
-        assert (np.abs(found - one).max() < 1e-6) == (not apart)
+        assert _difference(one[cases[0]], found[cases[0]], "losses") > 0.1
+        assert _difference(one[cases[0]], found[cases[0]], "weights") > 0.01
 
 
 # Other backends
