@@ -18,7 +18,8 @@ unexport PYTHONDONTWRITEBYTECODE
 PACKAGE := tests/package tests/datasets tests/project/test_docs.py
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo quick test unit test-all test-plain test-slow test-oldest test-jax test-torch lint bench studies docs clean
+.PHONY: demo quick test unit test-all test-plain test-slow test-oldest test-jax test-torch test-jax-core \
+	test-torch-core lint bench studies docs clean
 .DELETE_ON_ERROR:
 
 # uv installs in seconds what pip installs in a minute; where it cannot, pip does. (Python compiles what it imports.)
@@ -71,7 +72,7 @@ test: lint unit  ## linters and the tests of the package, at the same time
 unit: $(VENV)/.dev
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not pages" $(PACKAGE)
 
-test-all: lint  ## everything: also studies, pages, notebook, wheels and examples; prints the coverage of the package
+test-all: lint test-jax-core test-torch-core  ## everything: also studies, pages, notebook, wheels, examples, backends
 	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=term
 
 test-plain: $(VENV)/.dev  ## the core of the tests with TensorFlow as it is: tests/thrift.py speeds up all others
@@ -86,24 +87,40 @@ test-oldest: $(OLDEST)/.dev  ## the whole test suite with the oldest supported v
 
 # The tests that concern no backend in particular, where TensorFlow is not installed.
 BACKEND_TOOLS := pytest pytest-xdist scikit-learn matplotlib
+# uv does not read where pip finds wheels; where it cannot install, pip does.
+LINKS = $$($(BIN)/python -m pip config get global.find-links 2> /dev/null || echo $$PIP_FIND_LINKS)
+INTO = install_into() { links=$(LINKS); $(BIN)/uv pip install --quiet --python $$1/bin/python \
+	$${links:+--find-links "$$links"} "$${@:2}" 2> $$1/uv.log || $$1/bin/python -m pip install --quiet "$${@:2}"; }
+$(JAX)/.dev $(TORCH)/.dev: SHELL := bash
 
-$(JAX)/.dev: pyproject.toml
+$(JAX)/.dev: pyproject.toml | $(BIN)/python
 	$(PYTHON) -m venv $(JAX)
-	$(JAX)/bin/python -m pip install --quiet jax==0.10.2 $(BACKEND_TOOLS) --editable .
+	$(INTO); install_into $(JAX) jax==0.10.2 $(BACKEND_TOOLS) --editable .
 	touch $@
 
-$(TORCH)/.dev: pyproject.toml
+$(TORCH)/.dev: pyproject.toml | $(BIN)/python
 	$(PYTHON) -m venv $(TORCH)
-	$(TORCH)/bin/python -m pip install --quiet $(TORCH_PACKAGE)
-	$(TORCH)/bin/python -m pip install --quiet $(BACKEND_TOOLS) --editable .
+	$(INTO); install_into $(TORCH) $(TORCH_PACKAGE) && install_into $(TORCH) $(BACKEND_TOOLS) --editable .
 	touch $@
 
-test-jax: $(JAX)/.dev  ## the core of the tests with Keras on JAX
-	KERAS_BACKEND=jax JAX_COMPILATION_CACHE_DIR=$(abspath $(JAX))/compiled JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 \
-		JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1 $(JAX)/bin/python -m pytest $(PARALLEL) tests/package
+ON_JAX = KERAS_BACKEND=jax JAX_DISABLE_MOST_OPTIMIZATIONS=true JAX_COMPILATION_CACHE_DIR=$(abspath $(JAX))/compiled \
+	JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1 \
+	$(JAX)/bin/python -m pytest
+ON_TORCH = KERAS_BACKEND=torch $(TORCH)/bin/python -m pytest
+# Two at a time, in a process each: `make` runs both.
+BACKEND_CORE := -m "quick and not slow" tests/package/test_backends.py
 
-test-torch: $(TORCH)/.dev  ## the core of the tests with Keras on PyTorch
-	KERAS_BACKEND=torch $(TORCH)/bin/python -m pytest $(PARALLEL) tests/package
+test-jax: $(JAX)/.dev  ## the tests that concern no backend in particular, with Keras on JAX
+	$(ON_JAX) $(PARALLEL) tests/package
+
+test-torch: $(TORCH)/.dev  ## the same with Keras on PyTorch
+	$(ON_TORCH) $(PARALLEL) tests/package
+
+test-jax-core: $(JAX)/.dev  ## the core of them, in about a minute
+	$(ON_JAX) $(BACKEND_CORE)
+
+test-torch-core: $(TORCH)/.dev
+	$(ON_TORCH) $(BACKEND_CORE)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -65,6 +65,12 @@ QUICK = (
     "test_repr.py",
 )
 
+# The core on another backend, for `make test-all`: one file. JAX compiles every step, and leaves these out.
+QUICK_ELSEWHERE = "test_backends.py"
+LONG_ON_JAX = re.compile(
+    r"float64_oracle\[Soft(?!F1|MCC|Tversky)|second_derivatives|move_from_the_list|\[(AUROC|Calib)|keeps_all|empty_batch"
+)
+
 
 # Coverage makes a test a third slower. What these run, others run too, so it is not counted here.
 UNCOUNTED = (
@@ -83,12 +89,19 @@ UNCOUNTED = (
 def pytest_collection_modifyitems(items):
     """The longest files first: each file goes to one pytest worker, and none should get them at the end."""
     for item in items:
-        of_package = item.path.parent.name == "package"
-        if item.path.name in QUICK and of_package:
+        if _is_quick(item):
             item.add_marker("quick")
-        if item.path.name in UNCOUNTED or not of_package:
+        if item.path.name in UNCOUNTED or item.path.parent.name != "package":
             item.add_marker("no_cover")
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+
+
+def _is_quick(item):
+    if item.path.parent.name != "package":
+        return False
+    if BACKEND == "tensorflow":
+        return item.path.name in QUICK
+    return item.path.name == QUICK_ELSEWHERE and not (BACKEND == "jax" and LONG_ON_JAX.search(item.name))
 
 
 def pytest_collection_finish():
