@@ -16,7 +16,7 @@ from keras_softsets._evaluation import Evaluation
 from keras_softsets.decisions._decision import DecisionLike
 from keras_softsets.heaviside import HeavisideLike
 from keras_softsets.intervals._interval import Settings, estimates, subject_of
-from keras_softsets.samples import check_order
+from keras_softsets.samples import as_numbers, check_order
 from keras_softsets.scores._registry import ScoreLike, resolve
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def evaluate(
     )
     check_order(y_true, y_pred)
     if interval is not None or against is not None:
-        pair = [y_pred] if against is None else [y_pred, against]
+        pair = [as_numbers("y_pred", y_pred), *([] if against is None else [as_numbers("against", against)])]
         return _compared(evaluation, y_true, pair, sample_weight, interval, resamples, seed)
     (value,) = evaluation.values_of(evaluation.samples(y_true, y_pred, sample_weight))
     if ops.is_tensor(y_pred):

@@ -91,8 +91,10 @@ class Samples(NamedTuple):
 
 def as_numbers(name: str, values: Any) -> Tensor:
     """Returns the data that users pass as a tensor of numbers or truth values."""
+    tensor: Any
     try:
-        tensor = ops.convert_to_tensor(values)
+        # What a masked array hides would count.
+        tensor = None if np.ma.is_masked(values) else ops.convert_to_tensor(values)
     except (TypeError, ValueError):
         tensor = None
     kind = keras.backend.standardize_dtype(tensor.dtype) if is_dense(tensor) else _described(values)
@@ -162,7 +164,10 @@ def check_order(y_true: Any, y_pred: Any) -> None:
     pair = (y_true, y_pred)
     if any(ops.is_tensor(x) and not is_eager(x) for x in pair):
         return
-    labels, predictions = (ops.convert_to_numpy(x) if ops.is_tensor(x) else np.asarray(x) for x in pair)
+    try:
+        labels, predictions = (ops.convert_to_numpy(x) if ops.is_tensor(x) else np.asarray(x) for x in pair)
+    except (TypeError, ValueError, OverflowError):  # no arrays, which `as_numbers` will say
+        return
     if labels.dtype.kind != "f" or labels.size < 5 or _without_ones(labels) != _without_ones(predictions):
         return
     if not all(_swapped(labels.ravel()[part], predictions.ravel()[part]) for part in (slice(5), slice(None))):

@@ -125,7 +125,8 @@ class BlendedLoss(keras.losses.Loss):
             part(y_true, y_pred, sample_weight) if alone or isinstance(part, OURS) else next(shared)
             for part in self.parts.values()
         ]
-        return [ops.cast(value, _backend.wide()) for value in values]
+        # Of no samples, losses of Keras (3.15.1) are empty.
+        return [ops.cast(ops.sum(value) if len(value.shape) else value, _backend.wide()) for value in values]
 
     def __repr__(self) -> str:
         with outside_of_graphs():

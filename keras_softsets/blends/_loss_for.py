@@ -33,7 +33,7 @@ def loss_for(
     |---|---|
     | of one threshold, `"f1"` | `SoftSetLoss(score)` + `GuidedCrossentropy(score)` |
     | of the c x c matrix, `"kappa"` | `SoftSetLoss(score)` + 0.3 `GuidedCrossentropy(score)` |
-    | area under a curve, or at an operating point such as `AtRecall(0.9)` | `SoftSetLoss(score)` + cross-entropy |
+    | area under a curve, a sweep, an operating point such as `AtRecall(0.9)` | `SoftSetLoss(score)` + cross-entropy |
 
     The set loss makes the decision good, and cross-entropy makes the model start, learn from every sample and rank.
     See "Choosing a loss" in the documentation for what was measured.
@@ -61,7 +61,7 @@ def loss_for(
     shared: dict[str, Any] = {"from_logits": from_logits, "ignore_class": ignore_class}
     set_loss = SoftSetLoss(score, threshold=threshold, average=average, **shared, **score_args)
     (found,), decision = set_loss.evaluation.scores, set_loss.evaluation.decision
-    if found.curve or decision.rates:
+    if found.curve or decision.rates or decision.rows > 1:
         key, entropy = "crossentropy", GuidedCrossentropy("accuracy", **shared)  # plain, and it knows `ignore_class`
     else:
         guided = GuidedCrossentropy(score, threshold=threshold, average=average, **shared, **score_args)

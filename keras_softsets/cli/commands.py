@@ -16,7 +16,7 @@ from keras_softsets.comparison import compare
 from keras_softsets.comparison._report import best_of
 from keras_softsets.evaluation import evaluate
 from keras_softsets.export import export_classifier
-from keras_softsets.thresholds import tune_threshold
+from keras_softsets.tuning import tune_threshold
 
 
 def compare_table(given: Any) -> None:

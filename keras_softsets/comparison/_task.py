@@ -16,7 +16,7 @@ from keras_softsets.blends import BlendedLoss, loss_for
 from keras_softsets.comparison._data import Answers
 from keras_softsets.evaluation import evaluate
 from keras_softsets.losses import GuidedCrossentropy, SoftSetLoss
-from keras_softsets.thresholds import tune_threshold
+from keras_softsets.tuning import tune_threshold
 
 
 class Task(NamedTuple):

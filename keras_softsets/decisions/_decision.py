@@ -162,8 +162,8 @@ class Argmax(Decision):
 
     def memberships(self, samples: Samples, heaviside: Heaviside) -> Tensor:
         """The softmax of log p / temperature; with the step, 1 for the largest class (if tied, the first), else 0."""
-        if heaviside.differentiable:
-            return without_nan_gradient(self._shares(samples))[None]
+        if heaviside.differentiable:  # from the predictions on: 0 times the slope of a share at NaN is NaN
+            return self._shares(samples._replace(prediction=without_nan_gradient(samples.prediction)))[None]
         p = samples.prediction
         winner = ops.one_hot(self.winner(samples), p.shape[-1], dtype=p.dtype)
         nan = ops.any(ops.isnan(p), axis=-1, keepdims=True)

@@ -15,6 +15,7 @@ from keras_softsets import scores
 from keras_softsets._backend import as_graph
 from keras_softsets._evaluation import Evaluation
 from keras_softsets._totals import values_of_matrices, values_of_sets
+from keras_softsets._totals._cells import importance, mean
 from keras_softsets.intervals._ranking import Ranking
 from keras_softsets.matrices import ConfusionMatrix, undefined_where
 from keras_softsets.operating import best
@@ -180,12 +181,15 @@ def _of_ranking(evaluation: Evaluation, rows: Rows) -> Ranking:
 
 def _areas(evaluation: Evaluation, cells: ConfusionMatrix) -> np.ndarray:
     rising = cells.map(lambda cell: ops.flip(cell, 0)).carrying(rising=True)
-    ignored = evaluation.zero_division == "ignore"
-    settings: Any = (evaluation.average, 0.0 if ignored else evaluation.zero_division)
-    value, _ = values_of_sets(evaluation.scores[0], rising, *settings)
+    score, average, zero_division = evaluation.scores[0], evaluation.average, evaluation.zero_division
     # Not by its own 0 / 0: the precision of samples that were not drawn has no weight in the area.
-    both = ops.cast(ops.logical_and(cells.positives[-1] > 0, cells.negatives[-1] > 0), value.dtype)
-    return _or_nan(value, both if evaluation.average is None else ops.max(both, -1))
+    both = ops.cast(ops.logical_and(cells.positives[-1] > 0, cells.negatives[-1] > 0), rising.tp.dtype)
+    if zero_division == "ignore":
+        value, _ = values_of_sets(score, rising, None, 0.0)
+        of_all = (value, both) if average is None else mean(value, [both, importance(rising, average)], axis=1)
+        return _or_nan(*of_all)
+    value, _ = values_of_sets(score, rising, average, zero_division)
+    return _or_nan(value, both if average is None else ops.max(both, -1))
 
 
 def _at_rates(evaluation: Evaluation, cells: ConfusionMatrix) -> np.ndarray:
@@ -224,7 +228,7 @@ def _or_nan(value: Any, defined: Any) -> np.ndarray:
 
 
 def _two_axes(x: np.ndarray) -> np.ndarray:
-    return x.astype("float64").reshape(len(x), -1)
+    return x.astype("float64").reshape(len(x), x.shape[1] if x.ndim > 1 else 1)
 
 
 def _tensors(cells: np.ndarray) -> ConfusionMatrix:

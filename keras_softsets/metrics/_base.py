@@ -100,8 +100,8 @@ class CellsMetric(Shown, keras.metrics.Metric):
         return self._totals is None and self._kept is None
 
     def _keep(self, classes: int | None) -> KeptSamples:
-        if classes is None:
-            raise ValueError("`y_pred` must have a known number of classes, its last axis. Received: None")
+        if not classes:
+            raise ValueError(f"`y_pred` must have a known number of classes, its last axis. Received: {classes}")
         if self._kept is None:
             self._kept = KeptSamples(self, bins_for(classes, self.evaluation.totals.bits), classes)
         check_classes(classes, self._kept.classes)

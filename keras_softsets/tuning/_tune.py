@@ -136,6 +136,8 @@ def tune_threshold(
     check_choice("offsets", offsets, ("free", "auto"))
     plateau = None if plateau is None else check_number("plateau", plateau, 0.0)
     folds = None if folds is None else check_whole_number("folds", folds, 2, 100)
+    for name, data in (("y_true", y_true), ("y_pred", y_pred)):
+        as_numbers(name, data)
     check_order(y_true, y_pred)
     if decision == "argmax":
         _check_offsets(average, curve, at_least, plateau, folds, offsets)

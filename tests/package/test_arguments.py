@@ -90,14 +90,23 @@ def test_the_rules_of_per_class_thresholds_offsets_and_beta():
         (None, "NoneType"),
         (np.array([0, 1, 1, None, 0, 1], object), "ndarray of object"),
         (tf.ragged.constant([[1.0], [0.5, 0.2]]), "RaggedTensor of"),
+        ([[1.0], [0.5, 0.2]], "list"),
+        ([0, 1, 1, 10**400, 0, 1], "list"),
+        (np.ma.array(P, mask=[0, 0, 0, 0, 0, 1]), "MaskedArray of float64"),  # what is hidden must not count
     ],
 )
 def test_data_that_are_no_numbers(bad, received):
+    uses = (
+        SoftF1(),
+        lambda y, p, *w: evaluate(y, p, "f1", *w, interval=0.9),
+        lambda y, p, *w: tune_threshold(y, p, "f1", *w),
+    )
     for name, data in {"y_true": (bad, P), "y_pred": (Y, bad), "sample_weight": (Y, P, bad)}.items():
         if bad is None and name == "sample_weight":
             continue
-        with pytest.raises(ValueError, match=f"`{name}` must be a dense array of numbers. Received: {received}"):
-            SoftF1()(*data)
+        for use in uses:
+            with pytest.raises(ValueError, match=f"`{name}` must be a dense array of numbers. Received: {received}"):
+                use(*data)
 
 
 def test_predictions_that_are_all_nan_warn_of_nothing(recwarn):
@@ -117,6 +126,12 @@ def test_exact_scores_of_no_samples_are_those_of_0_divided_by_0():
         assert evaluate([], [], **settings) == 0.0
         assert evaluate([], [], **settings, zero_division=1.0) == 1.0
     np.testing.assert_array_equal(evaluate(np.zeros((0, 3)), np.zeros((0, 3)), "roc_auc", average=None), [0, 0, 0])
+    for per_sample in (False, True):
+        assert evaluate([], [], interval=0.9, per_sample=per_sample).method == "undefined"
+    blend = BlendedLoss([SoftF1(), "binary_crossentropy"])
+    assert float(blend(np.zeros((0, 1)), np.zeros((0, 1)))) == float(SoftF1()(np.zeros((0, 1)), np.zeros((0, 1))))
+    with pytest.raises(ValueError, match=r"`y_pred` must have a known number of classes, .*Received: 0"):
+        metrics.AUROC()(np.zeros((5, 0)), np.zeros((5, 0)))
 
 
 def test_thresholds_and_offsets_of_logits():

@@ -52,6 +52,7 @@ def test_imports_point_upwards(file):
     imported = {name.split(".")[1] for node in imports_of(file) for name in modules(node) if "keras_softsets." in name}
     below = {room for room in imported & set(order) if order[room] > order[room_of(file)]}
     assert not below, f"{file.name} imports rooms below its own: {below}"
+    assert "thresholds" not in imported, f"{file.name} imports `tuning` by its former name"
 
 
 def test_tensorflow_is_imported_where_contributing_says():

@@ -244,7 +244,9 @@ def test_loss_for_scores():
     masks = loss_for("jaccard", threshold="argmax", ignore_class=255)
     assert {part.evaluation.ignore_class for part in masks.parts.values()} == {255}
     assert loss_for("f_beta", beta=2).parts["guided"].evaluation.scores[0].parameters == {"beta": 2}
-    plain = loss_for("roc_auc").parts["crossentropy"]
+    for sweep in (loss_for("f1", threshold=[0.2, 0.4]), loss_for("roc_auc")):  # no single decision to guide
+        assert list(sweep.parts)[1] == "crossentropy"
+    plain = sweep.parts["crossentropy"]
     y, p = data()[1], np.random.default_rng(1).random((96, 1)).astype("float32")
     assert float(plain(y, p)) == pytest.approx(float(keras.losses.BinaryCrossentropy()(y, p)), rel=1e-6)
     again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(masks))

@@ -87,6 +87,19 @@ def test_a_resample_has_the_value_of_data_in_which_samples_are_repeated(options,
         )
 
 
+@pytest.mark.parametrize("average", ["macro", "weighted", [1.0, 2.0, 0.5], None])
+def test_a_resample_without_positives_of_a_class_leaves_its_area_out(average):
+    y, p, w = batch(60)
+    y[3:, 0] = 0  # the first class has positives among three samples
+    times = np.where(np.arange(60) < 3, 0, 1)
+    for score in ("roc_auc", "pr_auc"):
+        settings = {"average": average, "zero_division": "ignore"}
+        subject = subject_of(Evaluation([scores.get(score)], **settings), 0, (y, p, w))
+        expected = np.atleast_1d(evaluate(y[3:], p[3:], score, w[3:], **settings))
+        (found,) = subject.statistic.of(times[None] * 1.0)
+        np.testing.assert_allclose(np.nan_to_num(found), expected, 2e-6)  # NaN is that of a class alone
+
+
 @pytest.mark.parametrize("score", ["kappa", "multiclass_accuracy"])
 def test_a_resample_of_classes_has_the_value_of_repeated_samples(score, rng):
     ids, p, w = classes_batch()

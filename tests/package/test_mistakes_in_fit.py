@@ -50,6 +50,7 @@ MISTAKES = {
         "class ids, these must be below the number",
     ),
     "logits": (POSITIVE, LOGITS, SoftF1(), "`y_pred` must hold probabilities; for logits pass from_logits=True"),
+    "logits of classes": (np.arange(64) % 3, LOGITS | {"units": 3}, SoftKappa(), "`y_pred` must hold probabilities"),
     "logits at an operating point": (POSITIVE, LOGITS, SoftPrecisionAtRecall(0.9), "`y_pred` must hold probabilities"),
     "the recommended loss": (POSITIVE + 1, SIGMOID, loss_for(), r"`y_true` must be in \[0, 1\]"),
     "ids beyond the outputs of guided cross-entropy": (
@@ -93,6 +94,7 @@ def test_fit_says_what_is_wrong(name):
         "labels of -1 and 1",
         "ids beyond the outputs of kappa",
         "logits",
+        "logits of classes",
         "logits at an operating point",
         "the recommended loss",
         "sets",
