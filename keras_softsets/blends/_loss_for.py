@@ -8,7 +8,7 @@ from keras_softsets._checks import Average
 from keras_softsets.blends._blend import BlendedLoss
 from keras_softsets.decisions._decision import DecisionLike
 from keras_softsets.losses import GuidedCrossentropy, SoftSetLoss
-from keras_softsets.scores._registry import ScoreLike
+from keras_softsets.scores._registry import ScoreLike, resolve
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -59,13 +59,13 @@ def loss_for(
         {'kappa': 1.0, 'guided': 0.3}
     """
     shared: dict[str, Any] = {"from_logits": from_logits, "ignore_class": ignore_class}
-    set_loss = SoftSetLoss(score, threshold=threshold, average=average, **shared, **score_args)
+    resolved = resolve(score, score_args, loss_for)
+    set_loss = SoftSetLoss(resolved, threshold=threshold, average=average, **shared)
     (found,), decision = set_loss.evaluation.scores, set_loss.evaluation.decision
     if found.curve or decision.rates or decision.rows > 1:
         key, entropy = "crossentropy", GuidedCrossentropy("accuracy", **shared)  # plain, and it knows `ignore_class`
     else:
-        guided = GuidedCrossentropy(score, threshold=threshold, average=average, **shared, **score_args)
-        key, entropy = "guided", guided
+        key, entropy = "guided", GuidedCrossentropy(resolved, threshold=threshold, average=average, **shared)
     weight = _OF_CLASSES if set_loss.evaluation.c_x_c else _AT_THRESHOLDS
     parts = {found.name: set_loss, key: entropy}
     return BlendedLoss(parts, {found.name: 1.0, key: weight}, name=f"soft_{found.name}_and_{key}")

@@ -1,6 +1,7 @@
 """The arguments of losses and metrics: each has an effect, and type checkers know them all."""
 
 import itertools
+import pathlib
 import re
 import subprocess
 import sys
@@ -13,12 +14,14 @@ from keras_softsets import (
     Argmax,
     AtPrecision,
     AtRecall,
+    GuidedCrossentropy,
     LinearHeaviside,
     PerClass,
     SigmoidHeaviside,
     SoftKappa,
     SoftSetLoss,
     confusion_matrix,
+    loss_for,
     metrics,
     multiclass_confusion_matrix,
 )
@@ -41,36 +44,60 @@ CHANGES = {
     "heaviside": (LinearHeaviside(0.3), SigmoidHeaviside(20)),
     "average": ("micro", "weighted", [1.0, 5.0, 0.5]),
     "from_logits": (True,),
-    "zero_division": (1.0, "ignore"),
+    "zero_division": (1.0,),
     "per_sample": (True,),
     "ignore_class": (2,),
 }
-SCORES = ("f1", "roc_auc", "kappa")
-IDLE = {  # (score, decision, argument), or "any"
-    ("kappa", "Argmax", "average"),  # one value for all classes
-    ("any", "any", "zero_division"),  # only where something is 0 / 0, which depends on the data
-}
+SCORES = {"f1": None, "roc_auc": "an area under a curve", "kappa": "a score of the c x c matrix"}  # rows of the table
+COLUMNS = {"Argmax": 1, "AtRecall": 2, "AtPrecision": 2}  # of the table; the others are in the first
+
+
+def documented():
+    """What the page says about each argument: a cell for each kind of decision."""
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "api" / "index.md").read_text()
+    rows = page.split("| argument | a number")[1].split("\n\n")[0].splitlines()[2:]
+    cells = [[cell.strip(" `") for cell in row.strip("|").split(" | ")] for row in rows]
+    return {name: said for name, *said in cells}
 
 
 def value(kind, score, decision, **options):
     y = LABELS.argmax(-1) if "ignore_class" in options else LABELS
     adapter = kind(score, threshold=decision, **options)
-    return float(np.asarray(adapter(y, P.astype("float32"))))
+    weight = np.zeros(LABELS.shape[:2]) if "zero_division" in options else None  # of nothing, every score is 0 / 0
+    return float(np.asarray(adapter(y, P.astype("float32"), weight)))
 
 
 @pytest.mark.parametrize(("score", "decision", "argument"), itertools.product(SCORES, DECISIONS, CHANGES))
-def test_every_argument_has_an_effect_or_is_refused(score, decision, argument):
-    idle = {(score, decision, argument), ("any", "any", argument)} & IDLE
-    # The order of hard decisions is the same for logits and probabilities, so only thresholds in numbers differ.
-    kinds = (SoftSetLoss,) if argument == "from_logits" else (SoftSetLoss, metrics.SoftSetMetric)
-    for kind, changed in itertools.product(kinds, CHANGES[argument]):
-        try:
-            plain = value(kind, score, DECISIONS[decision])
-            found = value(kind, score, DECISIONS[decision], **{argument: changed})
-        except ValueError:
-            continue  # refused
-        if not idle:
-            assert found != plain, (kind, argument, changed)
+def test_arguments_have_the_effects_that_the_table_in_the_docs_says(score, decision, argument):
+    table, column = documented(), COLUMNS.get(decision, 0)
+    said = table[argument][column]
+    refused = said.startswith("refused") or table.get(SCORES[score], ["yes"] * 3)[column] == "refused"
+    before = {"zero_division": 0.0} if argument == "zero_division" else {}
+    for kind, changed in itertools.product((SoftSetLoss, metrics.SoftSetMetric), CHANGES[argument]):
+        if refused:
+            with pytest.raises(ValueError, match=r"^`(threshold|heaviside)` must"):
+                value(kind, score, DECISIONS[decision], **{argument: changed})
+            continue
+        idle = score == "kappa" and "the c x c matrix have one value" in said
+        idle = idle or (kind is metrics.SoftSetMetric and "hard decisions stay the same" in said)
+        plain = value(kind, score, DECISIONS[decision], **before)
+        found = value(kind, score, DECISIONS[decision], **{argument: changed})
+        assert (found == plain) == idle, (kind, changed)
+
+
+def test_arguments_that_mean_nothing_are_refused():
+    p = LABELS * 0.5
+    for make in (
+        lambda: metrics.F1(class_names=["a", "b", "c"]),
+        lambda: SoftSetLoss("f1", ignore_class=255)(LABELS, p),  # neither ids nor one class
+        lambda: GuidedCrossentropy(threshold=[0.2, 0.4]),
+        lambda: GuidedCrossentropy(threshold=AtRecall(0.9)),
+        lambda: GuidedCrossentropy(threshold=Argmax(costs=np.eye(3))),
+        lambda: loss_for("f1", heaviside="sigmoid"),
+        lambda: loss_for("f1", name="mine"),  # would name the parts
+    ):
+        with pytest.raises(ValueError, match=r"must (not )?be|There is no argument"):
+            make()
 
 
 def test_an_argmax_refuses_approximations_that_would_be_ignored():
