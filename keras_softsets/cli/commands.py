@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import pathlib
 from typing import Any
 
 import keras
@@ -107,8 +108,8 @@ def tune_predictions(given: Any) -> None:
         print(f"  {name} {evaluate(y, p, name, threshold=threshold, interval=0.95)}")
     print(f"At 0.5: {given.score} {evaluate(y, p, given.score, interval=0.95)}")
     print("These rows chose the threshold, so its score looks a little too good: report it on other rows.")
-    if y.sum() < _FEW:
-        print(f"{int(y.sum())} positives are few: the threshold itself may be far off.")
+    if (positives := int(y.sum())) < _FEW:
+        print(f"Only {positives} positive{'s' * (positives > 1)}: the threshold itself may be far off.")
     if given.output:
         _write(given.output, given.score, found.curve)
 
@@ -125,6 +126,7 @@ def _probabilities(name: str, values: list[str]) -> np.ndarray:
 
 
 def _write(path: str, score: str, curve: Any) -> None:
+    pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["threshold", score])

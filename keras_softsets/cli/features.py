@@ -12,7 +12,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_softsets.cli.tables import Table, kind_of, numbers_of
+from keras_softsets.cli.tables import MOST_CATEGORIES, Table, kind_of, numbers_of
 
 _RARE = 5  # a category in fewer training rows counts as unknown
 
@@ -43,7 +43,9 @@ def inputs_of(table: Table, kinds: dict[str, str]) -> dict[str, np.ndarray]:
 
 
 def _array(values: Sequence[str], kind: str) -> np.ndarray:
-    return np.asarray(numbers_of(values), "float32") if kind == "number" else np.asarray(values)
+    if kind == "number":
+        return np.asarray(numbers_of(values), "float32")
+    return np.asarray(values, object)  # a text array would be as wide as the longest value
 
 
 def input_names(columns: Iterable[str]) -> dict[str, str]:
@@ -89,7 +91,8 @@ def _number(tensor: Any, values: np.ndarray) -> Any:
 
 def _category(tensor: Any, values: np.ndarray) -> Any:
     found, counts = np.unique(values, return_counts=True)
-    frequent = [str(value) for value in found[counts >= _RARE]] or [str(found[0])]
+    common = np.sort(np.argsort(-counts, kind="stable")[:MOST_CATEGORIES])
+    frequent = [str(value) for value in found[common[counts[common] >= _RARE]]] or [str(found[0])]
     return keras.layers.StringLookup(vocabulary=frequent, output_mode="one_hot")(tensor)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import itertools
 import pathlib
 import re
 from collections import Counter
@@ -11,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+
+from keras_softsets._checks import shown
 
 MOST_BYTES = 500 * 2**20
 MOST_CATEGORIES = 100
@@ -37,16 +40,17 @@ def read_table(path: str) -> Table:
         with file.open(newline="", encoding="utf-8-sig") as opened:
             return _columns(path, opened)
     except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"`table` must be a CSV in UTF-8. Received: {path}: {error}") from None
+        raise ValueError(f"`table` must be a CSV, saved as UTF-8. Received: {path}: {error}") from None
 
 
 def _columns(path: str, opened: Iterable[str]) -> Table:
-    first = next(iter(opened), "")
+    lines = iter(opened)
+    first = next(lines, "")
     separator = max(",;\t", key=first.count)
-    header = [name.strip() for name in next(csv.reader([first], delimiter=separator), [])]
-    if len(header) < 2 or len(set(header)) < len(header):
-        raise ValueError(f"`table` must have a header of two or more different names. Received: {path}: {header}")
-    rows = [row for row in csv.reader(opened, delimiter=separator, skipinitialspace=True) if row]
+    reader = csv.reader(itertools.chain([first], lines), delimiter=separator, skipinitialspace=True)
+    header = [name.strip() for name in next(reader, [])]
+    _check_header(path, header)
+    rows = [row for row in reader if row]
     if not rows:
         raise ValueError(f"`table` must have rows below its header. Received: {path}, which has none")
     wrong = next((k for k, row in enumerate(rows) if len(row) != len(header)), None)
@@ -57,6 +61,17 @@ def _columns(path: str, opened: Iterable[str]) -> Table:
         )
     columns = {name: [value.strip() for value in column] for name, column in zip(header, zip(*rows))}
     return columns if separator == "," else {name: _with_points(values) for name, values in columns.items()}
+
+
+def _check_header(path: str, header: list[str]) -> None:
+    if len(header) < 2:
+        raise ValueError(
+            "`table` must have a header of two or more names, separated by commas, semicolons or tabs. "
+            f"Received: {path}, which begins with {shown(', '.join(header))}"
+        )
+    again = [name for name, times in Counter(header).items() if times > 1]
+    if again:
+        raise ValueError(f"`table` must have a header of different names. Received: {path} with {again[0]!r} twice")
 
 
 def _with_points(values: list[str]) -> list[str]:
@@ -118,7 +133,7 @@ def numbers_of(values: Sequence[str]) -> np.ndarray | None:
         return None
 
 
-_FEWEST = 10  # rows of each class
+_FEWEST = 5  # rows of each class: three train, one tunes, one compares
 _FEWEST_ROWS = 50
 _MOST_CLASSES = 100
 _POSITIVE = ("1", "1.0", "true", "yes", "y", "positive")
@@ -173,7 +188,8 @@ def _check_counts(name: str, counts: Counter[str], least: int) -> None:
     value, fewest = min(counts.items(), key=lambda item: item[1])
     if fewest < least:
         raise ValueError(
-            f"`label` must have each value in at least {least} rows. Received: {name} with {fewest} of {value!r}"
+            f"`label` must have each value in at least {least} rows; merge values, or remove rows. "
+            f"Received: {name} with {fewest} of {value!r}"
         )
 
 

@@ -19,7 +19,7 @@ from keras_softsets._checks import check_flag, check_folder, check_whole_number
 from keras_softsets.comparison import _runs
 from keras_softsets.comparison._comparison import Comparison
 from keras_softsets.comparison._data import Part
-from keras_softsets.comparison._runs import Records, Run, fingerprint
+from keras_softsets.comparison._runs import Diverged, Records, Run, fingerprint
 from keras_softsets.comparison._task import Row, Task, check_labels, rows_of, task_of
 from keras_softsets.scores._registry import Score, ScoreLike, resolve
 
@@ -89,10 +89,12 @@ def compare(
     for part, each in zip(parts, labels):
         part.check(each, like=parts[0])
     example = _checked_model(make_model)
+    make_model = _new_each_time(make_model, example)
     task = task_of(labels[0], example.output_shape[1], resolved)
     for part, each in zip(parts, labels):
         check_labels(part.name, each, example.output_shape[1])
     rows = [row for row in rows_of(losses, task) if not row.balanced or parts[0].takes_class_weights()]
+    _runs.check_losses(rows, parts[0], example)
     data = fingerprint(*labels, *(x for part in parts for x in part.features()))
     shapes = [list(weight.shape) for weight in example.weights]
     settings = {
@@ -106,13 +108,21 @@ def compare(
     place = pathlib.Path(temporary.name) if temporary else check_folder("folder", folder or "")
     records = Records(place, settings)
     plan = [(row, seed) for seed in range(numbers["seeds"]) for row in rows]
-    progress = _Progress(plan, records, check_flag("verbose", verbose))
+    progress, failed = _Progress(plan, records, check_flag("verbose", verbose)), {}
     for row, seed in plan:
-        if records.load(row.name, seed) is None:
-            started = time.perf_counter()
+        if row.name in failed or records.load(row.name, seed) is not None:
+            continue
+        started = time.perf_counter()
+        try:
             with _quiet():
                 run = _run(make_model, row, seed, parts, task, numbers["epochs"], numbers["batch_size"], records)
-            progress.done(run, task, time.perf_counter() - started)
+        except Diverged:
+            if row is rows[0]:  # nothing is left to compare with
+                raise
+            failed[row.name] = seed
+            progress.failed(row.name, seed, sum(other is row and later >= seed for other, later in plan))
+            continue
+        progress.done(run, task, time.perf_counter() - started)
 
     def load(run: Run) -> keras.Model:
         assert temporary is None or temporary.name  # keeps the folder as long as the result exists
@@ -122,8 +132,9 @@ def compare(
         model.load_weights(records.weights(run.row, run.seed))
         return model
 
-    found = [[records.load(row.name, seed) for seed in range(numbers["seeds"])] for row in rows]
-    return Comparison(task, found, load)  # type: ignore[arg-type]  # all runs are done
+    kept = [row for row in rows if row.name not in failed]
+    found = [[records.load(row.name, seed) for seed in range(numbers["seeds"])] for row in kept]
+    return Comparison(task, found, load, failed)  # type: ignore[arg-type]  # all runs are done
 
 
 def _run(make_model: Any, row: Row, seed: int, parts: Any, task: Task, epochs: int, size: int, records: Records) -> Run:
@@ -162,6 +173,22 @@ def _checked_model(make_model: Any) -> keras.Model:
             f"Received: an output of shape {shape}"
         )
     return model
+
+
+def _new_each_time(make_model: Callable[[], keras.Model], example: keras.Model) -> Callable[[], keras.Model]:
+    """The same function, which raises if a model learns with weights of the first one."""
+    known = {id(variable) for variable in example.trainable_variables}
+
+    def make() -> keras.Model:
+        model = make_model()
+        if known & {id(variable) for variable in model.trainable_variables}:
+            raise ValueError(
+                "`make_model` must build its layers anew in each call, because each run starts from new weights. "
+                f"Received: make_model={make_model!r}, whose models share trainable weights"
+            )
+        return model
+
+    return make
 
 
 def _score(score: Score) -> str:
@@ -204,6 +231,12 @@ class _Progress:
                 f"validation data, {seconds:.0f} s{f'; about {_minutes(left)} left' if left else ''}",
                 file=sys.stderr,
             )
+
+    def failed(self, row: str, seed: int, runs: int) -> None:
+        """Says which loss is left out, with how many runs that are not done then."""
+        self._total -= runs
+        if self._verbose:
+            print(f"{row} is left out: seed {seed} ended in NaN.", file=sys.stderr)
 
 
 def _minutes(seconds: float) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import os
 import pathlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import NormalDist
 from typing import Any
 
@@ -114,11 +114,18 @@ class Comparison:
 
     Attributes:
         lines: One for each loss; the first is the one that the others are compared with.
-        verdict: One or two sentences: a gain, a loss or no difference, and what to do.
+        left_out: Losses without a line, because a training ended in NaN, and the seed of that training.
+        verdict: A few sentences: a gain, a loss or no difference, and what to do.
     """
 
-    def __init__(self, task: Task, runs: Sequence[Sequence[Run]], load: Callable[[Run], keras.Model]) -> None:
-        self.task, self._load = task, load
+    def __init__(
+        self,
+        task: Task,
+        runs: Sequence[Sequence[Run]],
+        load: Callable[[Run], keras.Model],
+        left_out: Mapping[str, int] | None = None,
+    ) -> None:
+        self.task, self._load, self.left_out = task, load, dict(left_out or {})
         self.lines = [Line(task, each, runs[0]) for each in runs]
         self.verdict: str = verdict_of(self)
 
@@ -190,6 +197,7 @@ def verdict_of(comparison: Comparison) -> str:
     """
     candidate, baseline = comparison.candidate, comparison.baseline
     sentences = [_of_candidate(comparison, candidate, baseline)]
+    sentences += [f"{name} is left out: seed {seed} ended in NaN." for name, seed in comparison.left_out.items()]
     if len(baseline.runs) == 1:
         sentences.append("One seed proves little: another one may turn it around; compare with five.")
     return " ".join(sentences)

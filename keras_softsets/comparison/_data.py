@@ -35,6 +35,8 @@ class Part:
                 f"Received: {name} of type {type(data).__name__}{f' and length {len(data)}' if self.arrays else ''}"
             )
         self.name, self.data = name, data
+        if not self.arrays and _is_endless(data):
+            raise ValueError(f"`{name}` must end, because it is read whole; leave out repeat(). Received: endless data")
 
     def labels(self) -> np.ndarray:
         """The labels of all samples."""
@@ -47,6 +49,8 @@ class Part:
         if labels.dtype.kind not in "biuf" or not np.isfinite(labels).all():
             said = f"labels of type {labels.dtype}" if labels.dtype.kind not in "biuf" else "NaN among the labels"
             raise ValueError(f"`{self.name}` must have labels that are numbers. Received: {said}")
+        if any(x.ndim == 0 for x in self.features()):
+            raise ValueError(f"`{self.name}` must have arrays as inputs, np.array(x). Received: a list of numbers")
         lengths = [len(x) for x in (*self.features(), labels, *_weights(self))]
         if self.arrays and len(set(lengths)) > 1:
             raise ValueError(f"`{self.name}` must have arrays of equal length. Received: lengths {lengths}")
@@ -77,10 +81,17 @@ class Part:
         joined = None if weights[0] is None else np.concatenate([np.asarray(w) for w in weights])
         return Answers(np.concatenate(labels), np.concatenate(predictions), joined)
 
+    def example(self, model: keras.Model, rows: int = 8) -> Answers:
+        """What the model says about a few samples."""
+        x, y, w = next(self._batches())
+        few = keras.tree.map_structure(lambda array: array[:rows], x)
+        return Answers(y[:rows], np.asarray(model.predict_on_batch(few)), None if w is None else w[:rows])
+
     def fit(self, model: keras.Model, batch_size: int, class_weight: dict[int, float] | None, **options: Any) -> None:
         """Trains a model on the data."""
         if not self.arrays:
-            model.fit(self.data, class_weight=class_weight, verbose=0, **options)
+            shuffle = isinstance(self.data, keras.utils.PyDataset)  # of data sets, Keras would warn that it cannot
+            model.fit(self.data, class_weight=class_weight, verbose=0, shuffle=shuffle, **options)
             return
         x, y, w = _three(self.data)
         if class_weight is not None:
@@ -96,8 +107,23 @@ class Part:
         length = len(self.data) if isinstance(self.data, keras.utils.PyDataset) else None
         batches = iter(self.data) if length is None else (self.data[k] for k in range(length))
         for batch in batches:
+            self._check_batch(batch)
             x, y, w = _three(batch)
             yield x, ops.convert_to_numpy(y), _array(w)
+
+    def _check_batch(self, batch: Any) -> None:
+        if not isinstance(batch, (tuple, list)) or len(batch) not in (2, 3):
+            said = type(batch).__name__
+            raise ValueError(f"`{self.name}` must hold (x, y) or (x, y, sample_weight). Received: {said}")
+        if len(np.shape(batch[1])) == 0:
+            raise ValueError(f"`{self.name}` must hold batches: dataset.batch(128). Received: single samples")
+
+
+def _is_endless(data: Any) -> bool:
+    """Whether a data set is known to have no end."""
+    if isinstance(data, keras.utils.PyDataset):
+        return data.num_batches is None
+    return int(data.cardinality()) == -1  # tf.data.INFINITE_CARDINALITY
 
 
 def _weights(part: Part) -> list[Any]:

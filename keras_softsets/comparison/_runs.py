@@ -11,7 +11,7 @@ import os
 import pathlib
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import keras
@@ -44,6 +44,10 @@ class Run(NamedTuple):
     test: Answers
 
 
+class Diverged(ValueError):
+    """A training that ended in NaN."""
+
+
 class _BestEpoch(keras.callbacks.Callback):
     """Keeps the weights of the epoch in which the loss of all validation data, as one batch, is lowest."""
 
@@ -54,7 +58,8 @@ class _BestEpoch(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         start = time.perf_counter()
-        value = own_value(self._row, self._validation.answers(self.model), self._weights)
+        answers = self._validation.answers(self.model)
+        value = own_value(self._row, answers, self._weights) if np.isfinite(answers.prediction).all() else np.nan
         if self.best is None or value < self.lowest:
             self.lowest, self.epoch = value if np.isfinite(value) else np.inf, epoch + 1
             self.best = self.model.get_weights()
@@ -97,6 +102,22 @@ def train(
     return run, model
 
 
+def check_losses(rows: Sequence[Row], training: Part, model: keras.Model) -> None:
+    """Raises now what would be raised after the training of other rows: outputs or losses that do not fit."""
+    answers = training.example(model)
+    if not np.isfinite(answers.prediction).all():
+        return  # NaN in the data; what says so is the first run
+    check_answers(answers.prediction, "training data before training")
+    for row in rows:
+        try:
+            own_value(row, answers, None)
+        except Exception as error:  # whatever a user's function raises
+            raise ValueError(
+                f"`losses` must take labels of shape {answers.label.shape} and outputs of shape "
+                f"{answers.prediction.shape}. Received: {row.name!r}, which says: {error}"
+            ) from error
+
+
 def _optimizer(model: keras.Model) -> Any:
     """A new optimizer like the one the model was compiled with, or Adam."""
     given = getattr(model, "optimizer", None)
@@ -105,14 +126,22 @@ def _optimizer(model: keras.Model) -> Any:
 
 def _answers(model: keras.Model, part: Part, row: Row) -> Answers:
     answers = part.answers(model)
-    p = answers.prediction
-    if not np.isfinite(p).all() or p.min() < 0 or p.max() > 1:
-        said = "NaN" if not np.isfinite(p).all() else f"outputs from {p.min():g} to {p.max():g}"
+    check_answers(answers.prediction, f"{part.name} data after training with {row.name}")
+    return answers
+
+
+def check_answers(p: np.ndarray, of: str) -> None:
+    """Raises unless predictions are probabilities."""
+    if not np.isfinite(p).all():
+        raise Diverged(
+            "`make_model` must return models that stay finite: look for NaN in the data, for too large a learning rate "
+            f"or for a loss without a bound. Received: NaN for {of}"
+        )
+    if p.min() < 0 or p.max() > 1:
         raise ValueError(
             "`make_model` must return models of probabilities, which end in a sigmoid or a softmax. "
-            f"Received: {said} for {part.name} data after training with {row.name}"
+            f"Received: outputs from {p.min():g} to {p.max():g} for {of}"
         )
-    return answers
 
 
 _SETTINGS = "settings.json"

@@ -144,7 +144,9 @@ def _best(values: np.ndarray, within: np.ndarray) -> float:
 
 
 def _listed(rules: Rules, values: Any) -> str:
-    return ", ".join(f"{rule!r} of {value:.6g}" for rule, value in zip(rules, values, strict=True))
+    return ", ".join(
+        f"{repr(rule).removesuffix('()')} of {value:.6g}" for rule, value in zip(rules, values, strict=True)
+    )
 
 
 def check_something_counts(counts: np.ndarray, y_true: Any, y_pred: Any, ignore_class: int | None) -> None:

@@ -9,7 +9,7 @@ import tensorflow as tf
 from keras_softsets import scores
 from keras_softsets.__main__ import main
 from keras_softsets.cli import arguments, tables
-from keras_softsets.cli.features import inputs_of
+from keras_softsets.cli.features import features_of, inputs_of, preprocessing
 from keras_softsets.cli.tables import kind_of, labels_of, split
 
 
@@ -76,7 +76,7 @@ def test_the_best_threshold_of_any_models_predictions(tmp_path, capsys):
     assert "recall 1.000" in out
     few = write(tmp_path / "few.csv", {"y": ["no", "no", "yes"], "p": [0.1, 0.2, 0.7]})
     code, out, _ = told(capsys, "tune", few, "--label", "y", "--probability", "p")
-    assert "1 positives are few" in out
+    assert "Only 1 positive: " in out
 
 
 MISTAKES = {
@@ -87,7 +87,7 @@ MISTAKES = {
     ),
     "one class": ({**customers(), "churned": ["no"] * 240}, [], "`label` must have two or more values"),
     "ten rows": (customers(10), [], "`table` must have at least 50 rows"),
-    "rare class": ({**customers(), "churned": ["no"] * 237 + ["yes"] * 3}, [], "in at least 10 rows"),
+    "rare class": ({**customers(), "churned": ["no"] * 237 + ["yes"] * 3}, [], "in at least 5 rows"),
     "no label": ({**customers(), "churned": ["no", "yes"] * 119 + ["", "no"]}, [], "`label` must have a value in each"),
     "a number": ({**customers(), "churned": np.arange(240) / 7}, [], "`label` must have at most 100 values"),
     "positive": (customers(), ["--positive", "maybe"], "`positive` must be a value of churned: no, yes"),
@@ -128,6 +128,25 @@ def test_files_that_are_none_or_too_large(tmp_path, capsys, monkeypatch):
     assert told(capsys, "tune", str(tmp_path / "image.csv"))[0] == 2
     table = write(tmp_path / "logits.csv", {"label": [0, 1], "probability": [-3.0, 2.0]})
     assert "`probability` must be a column of numbers from 0 to 1" in told(capsys, "tune", table)[2]
+
+
+def test_a_header_with_a_line_break_two_equal_names_or_another_separator(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text('x,"the\ncity"\n1,"Bad\nHomburg"\n')
+    assert tables.read_table(str(path)) == {"x": ["1"], "the\ncity": ["Bad\nHomburg"]}
+    for text, message in (("a,b,a\n1,2,3\n", "'a' twice"), ("a|b\n1|2\n", "commas, semicolons or tabs")):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=message):
+            tables.read_table(str(path))
+
+
+def test_a_column_of_many_texts_makes_at_most_a_hundred_features():
+    texts = [f"shop {k % 150}" for k in range(1500)] + ["shop 120"] * 5
+    inputs = inputs_of({"shop": texts}, {"shop": "category"})
+    columns = preprocessing(inputs, {"shop": "category"}, np.arange(len(texts)))
+    features = features_of(columns, inputs)
+    assert features.shape[1] == tables.MOST_CATEGORIES + 1  # and one for all others
+    assert features[texts.index("shop 120"), 0] == 0 < features[texts.index("shop 99"), 0]
 
 
 def test_decimal_commas_windows_line_ends_and_a_byte_order_mark(tmp_path):

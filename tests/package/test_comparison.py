@@ -1,4 +1,5 @@
 import base64
+import itertools
 import json
 import re
 
@@ -172,6 +173,16 @@ def test_it_resumes_after_being_killed(tmp_path, monkeypatch, capsys):
     json.loads((tmp_path / "settings.json").read_text())
 
 
+def test_a_loss_that_ends_in_nan_is_left_out(tmp_path):
+    losses = {"bce": "bce", "broken": lambda y, p: keras.ops.mean(y - p, -1) * np.nan, "f1": SoftF1()}
+    found = small(model(), BINARY, losses, seeds=2, epochs=1)
+    assert [line.name for line in found.lines] == ["bce", "f1"]
+    assert found.left_out == {"broken": 0}
+    assert "broken is left out: seed 0 ended in NaN." in found.verdict
+    with pytest.raises(ValueError, match="NaN for validation data after training with broken"):
+        small(model(), BINARY, {"broken": losses["broken"], "f1": SoftF1()}, epochs=1)
+
+
 def test_the_epoch_is_chosen_by_the_losss_own_value_on_all_validation_data(monkeypatch):
     values = iter([0.5, 0.2, float("nan"), 0.3])
     monkeypatch.setattr(_runs, "own_value", lambda *args: next(values))
@@ -239,6 +250,12 @@ def test_calibration_error():
         (model(), {"losses": {1: SoftF1()}}, "`losses` must be None, a dictionary"),
         (model(), {"losses": {"one": SoftF1(), "two": 3}}, "`losses` must hold instances"),
         (model(), {"losses": ["bce", "no_such_loss"]}, "`losses` must hold instances"),
+        (model(), {"losses": {"bce": "bce", "mine": lambda y, p: p[:, 7]}}, "`losses` must take .*'mine'"),
+        (itertools.repeat(model()()).__next__, {}, "`make_model` must build its layers anew"),
+        (model(), {"train": (X[:160].tolist(), BINARY[:160])}, "`train` must have arrays as inputs"),
+        (model(), {"train": tf.data.Dataset.from_tensors((X, BINARY)).repeat()}, "`train` must end"),
+        (model(), {"train": tf.data.Dataset.from_tensor_slices((X, BINARY))}, "`train` must hold batches"),
+        (model(), {"train": tf.data.Dataset.from_tensors(X)}, "`train` must hold .x, y."),
         (model(), {"score": "kappa"}, "`score` must be a score of one class"),
         (model(), {"seeds": 0}, "`seeds` must be a whole number"),
         (model(), {"train": X}, "`train` must be"),
