@@ -16,7 +16,6 @@ import math
 import os
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from statistics import NormalDist
 from typing import Any
 
 import keras
@@ -28,7 +27,7 @@ from keras_softsets.comparison._runs import Run
 from keras_softsets.comparison._task import Task, calibration_error, ranking
 from keras_softsets.intervals import Estimate
 from keras_softsets.intervals._interval import subject_of
-from keras_softsets.intervals._resampling import resampled
+from keras_softsets.intervals._resampling import resampled, t_quantile
 
 _RESAMPLES, _LEVEL = 1000, 0.95
 Decided = tuple[Answers, Any]  # answers and a decision
@@ -63,23 +62,6 @@ def _variance_over_samples(task: Task, first: Sequence[Decided], second: Sequenc
     found = resampled([subject.statistic for subject in subjects], subjects[0].samples, _RESAMPLES, 0)
     drawn = np.mean(found.drawn[: len(first)], 0) - np.mean(found.drawn[len(first) :], 0)
     return float(np.nanvar(drawn, ddof=1))
-
-
-def t_quantile(share: float, freedom: float) -> float:
-    """Returns a quantile above 0.5 of the t distribution, by bisection of its integral.
-
-    Examples:
-        >>> round(t_quantile(0.975, 4), 3), round(t_quantile(0.975, 1e9), 3)
-        (2.776, 1.96)
-    """
-    if freedom > 1e4:
-        return NormalDist().inv_cdf(share)
-    # With x = sqrt(freedom) tan(a), the density becomes a power of a cosine on a bounded interval.
-    angle = np.linspace(0, math.pi / 2, 200_001)
-    density = np.cos(angle) ** (freedom - 1)
-    area = np.append(0.0, np.cumsum((density[1:] + density[:-1]) / 2))
-    found = np.interp(2 * share - 1, area / area[-1], angle)
-    return math.sqrt(freedom) * math.tan(found)
 
 
 class Line:

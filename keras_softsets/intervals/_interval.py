@@ -23,7 +23,7 @@ from keras import ops
 
 from keras_softsets._checks import check_number, check_whole_number
 from keras_softsets._evaluation import Evaluation
-from keras_softsets.intervals._resampling import limits, resampled
+from keras_softsets.intervals._resampling import half_width, limits, resampled
 from keras_softsets.intervals._statistics import Rows, Statistic, rows_of, statistic_of
 
 _CERTAIN = 50.0  # a logit
@@ -68,8 +68,7 @@ def _with_changes(evaluation: Evaluation, rows: Rows, level: float, part: np.nda
     weight = np.broadcast_to(rows.weight, rows.prediction.shape)
     side = np.max(part, 1, keepdims=True) if argmax else part
     counted = rows.weight.astype("float64") * side
-    m = counted.sum(0) ** 2 / np.maximum((counted**2).sum(0), 1e-300)  # weights count as fewer samples
-    share = unseen_share(m, level) * side
+    share = unseen_share(_effective(counted), level) * side
     surely = np.where(decided, 1.0, 0.0) if not evaluation.from_logits else np.where(decided, _CERTAIN, -_CERTAIN)
     label = part if argmax and np.ndim(decided) == 1 else rows.label
     width = weight.shape[1] if rows.weight.shape[1] > 1 or not argmax else 1
@@ -209,12 +208,29 @@ def _estimate(
 ) -> Estimate:
     known = drawn[np.isfinite(drawn)]
     if len(known) >= len(drawn) / 2 and np.ptp(known) > _SPREAD:
-        low, high = limits(value, drawn, without, times, settings.level)
+        low, high = limits(value, drawn, without, times, half_width(settings.level, _that_tell(subjects[0])))
         return Estimate(value, min(low, value), max(high, value), settings.level, "bootstrap")
     low, high = _wilson(evaluation, subjects, settings.level, k)
     if not high - low > _SPREAD:
         return Estimate(value, np.nan, np.nan, settings.level, "undefined")
     return Estimate(value, min(low, value), max(high, value), settings.level, "wilson")
+
+
+def _that_tell(subject: Subject) -> float:
+    """How many samples a score rests on: those of the smaller side, positives or negatives, of all classes together.
+
+    Unequal weights count as fewer samples; so do sets, and images with many pixels.
+    """
+    if subject.rows is None:
+        return subject.samples
+    label, weight = subject.rows.label.astype("float64"), subject.rows.weight.astype("float64")
+    sides = [_effective(weight * side) for side in (label, 1 - label)]
+    return float(min(np.minimum(*sides).sum(), subject.samples))
+
+
+def _effective(weight: np.ndarray) -> np.ndarray:
+    """The number of equal weights that are worth as much, for each class."""
+    return weight.sum(0) ** 2 / np.maximum((weight**2).sum(0), 1e-300)
 
 
 def _wilson(evaluation: Evaluation, subjects: list[Subject], level: float, k: int) -> tuple[float, float]:

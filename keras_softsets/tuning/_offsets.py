@@ -4,9 +4,10 @@ As the offset of class k rises from minus to plus infinity, the samples switch t
 the gap between its log p of class k and that of the best other class is closed. There are n + 1 decisions along the
 way, and cumulative sums give the score of each.
 
-Some scores of the c x c matrix need only two sums, so that a sweep takes O(n c): accuracy and mean costs are a sum of
-costs over samples; kappa is such a sum divided by the one that chance expects, which is linear in the decided weights,
-too. For others, the whole matrix is followed, with c^2 numbers for each of n decisions.
+Some scores of the c x c matrix need only two sums, so that a sweep of all classes takes O(n c), besides sorting:
+accuracy and mean costs are a sum of costs over samples; kappa is such a sum divided by the one that chance expects,
+which is linear in the decided weights, too. For others, such as `multiclass_mcc`, the whole matrix is followed, with c^2
+numbers for each of n decisions, so that a sweep takes O(n c^3).
 """
 
 from __future__ import annotations
@@ -117,12 +118,12 @@ def tune_offsets(
 
     along = _matrices_along(samples, score) if score.of == "classes" else _cells_along(samples, score, average)
     log_p = p.astype("float64") if samples.logits else np.log(np.maximum(p.astype("float64"), TINY))
-    offsets = np.zeros(p.shape[1])
+    offsets, largest = np.zeros(p.shape[1]), _Largest(log_p)
     best = _number(value(offsets), score)
     for _ in range(_SWEEPS):
         before = best
         for k in range(len(offsets)):
-            path = _path(log_p, offsets, k)
+            path = largest.path(k)
             values = _number(np.concatenate(list(along(path, k))), score)
             if values.max() <= best:
                 continue
@@ -130,6 +131,7 @@ def tune_offsets(
             tried[k] = _best_offset(path, values)
             if (reached := value(tried)) > best + _SAME:  # never worse than no offsets
                 offsets, best = tried, reached
+                largest.move(k, tried[k])
         if best == before:
             break
     return Argmax(offsets=tuple(offsets)), best
@@ -158,13 +160,36 @@ def checked(
     return kept if kept.logits else kept._replace(prediction=np.clip(kept.prediction, 0, 1))
 
 
-def _path(log_p: np.ndarray, offsets: np.ndarray, k: int) -> _Path:
-    others = log_p + offsets
-    others[:, k] = -np.inf
-    source = others.argmax(1)
-    offset = np.take_along_axis(others, source[:, None], 1)[:, 0] - log_p[:, k]
-    order = np.argsort(offset, kind="stable")
-    return _Path(order, source[order], offset[order])
+class _Largest:
+    """The two classes of the largest log p + offset of each sample, kept up to date, so that a path takes O(n).
+
+    Args:
+        log_p: Logarithms of probabilities, (samples, classes).
+    """
+
+    def __init__(self, log_p: np.ndarray) -> None:
+        self._log_p, self._shifted = log_p, log_p.copy()
+        self._two = np.empty((2, len(log_p)), "int64")
+        self._find(np.arange(len(log_p)))
+
+    def _find(self, rows: np.ndarray) -> None:
+        values = self._shifted[rows]
+        self._two[0, rows] = first = values.argmax(1)
+        values[np.arange(len(rows)), first] = -np.inf
+        self._two[1, rows] = values.argmax(1)
+
+    def move(self, k: int, offset: float) -> None:
+        """Gives class k another offset."""
+        self._shifted[:, k] = self._log_p[:, k] + offset
+        second = self._shifted[np.arange(len(self._shifted)), self._two[1]]
+        self._find(np.flatnonzero((self._two == k).any(0) | (self._shifted[:, k] >= second)))
+
+    def path(self, k: int) -> _Path:
+        """Returns how samples switch to class k."""
+        source = np.where(self._two[0] == k, self._two[1], self._two[0])
+        offset = self._shifted[np.arange(len(source)), source] - self._log_p[:, k]
+        order = np.argsort(offset, kind="stable")
+        return _Path(order, source[order], offset[order])
 
 
 def _best_offset(path: _Path, values: np.ndarray) -> float:

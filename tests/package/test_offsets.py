@@ -151,7 +151,7 @@ def test_every_decision_on_the_way_has_its_score(name, average):
     samples = Samples(np.eye(4, dtype="float32")[ids], p, w[:, None])
     along = _offsets._cells_along(samples, scores.get(name), average)
     for k in range(4):
-        path = _offsets._path(np.log(np.maximum(p.astype("float64"), 1e-9)), np.zeros(4), k)
+        path = _offsets._Largest(np.log(np.maximum(p.astype("float64"), 1e-9))).path(k)
         (found,) = along(path, k)
         decided = np.empty(30, int)
         decided[path.order] = path.source
@@ -159,6 +159,19 @@ def test_every_decision_on_the_way_has_its_score(name, average):
             decided[path.order[:step]] = k
             expected = evaluate(ids, np.eye(4)[decided], name, w, threshold="argmax", average=average)
             assert value == pytest.approx(expected, abs=1e-6)
+
+
+def test_paths_after_moves_are_those_of_the_moved_logarithms(rng):
+    log_p, offsets = rng.normal(size=(200, 5)).round(1), np.zeros(5)
+    kept = _offsets._Largest(log_p)
+    for _ in range(20):
+        k, offset = int(rng.integers(5)), round(float(rng.normal()), 1)
+        offsets[k] = offset
+        kept.move(k, offset)
+        for j in range(5):
+            found, anew = kept.path(j), _offsets._Largest(log_p + offsets).path(j)
+            np.testing.assert_array_equal(*(path.source[np.argsort(path.order)] for path in (found, anew)))
+            np.testing.assert_allclose(found.offset, anew.offset + offsets[j], atol=1e-12)
 
 
 def test_weights_of_classes_and_scores_of_ones_own():
