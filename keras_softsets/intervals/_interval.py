@@ -29,7 +29,7 @@ from keras_softsets.intervals._statistics import Rows, Statistic, rows_of, stati
 _CERTAIN = 50.0  # a logit
 
 
-def unseen_share(samples: float, level: float) -> float:
+def unseen_share(samples: Any, level: float) -> Any:
     """Returns Wilson's upper bound on a share that was 0 among this many samples.
 
     Examples:

@@ -17,7 +17,7 @@ from keras_softsets import models
 from studies.engine.data import Part, balanced, load_trials
 from studies.engine.evaluation import Columns
 from studies.engine.evaluation import columns as usual
-from studies.engine.method import Method
+from studies.engine.tabular import Method
 from studies.harness.store import Line
 from studies.harness.study import Job
 

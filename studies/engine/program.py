@@ -14,8 +14,8 @@ import tensorflow as tf
 
 from studies.engine import network
 from studies.engine.data import Part, Trials
-from studies.engine.method import Method
 from studies.engine.objectives import Batch
+from studies.engine.tabular import Method
 
 
 class Settings(NamedTuple):

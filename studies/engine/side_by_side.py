@@ -20,8 +20,8 @@ from studies.engine import network
 from studies.engine.data import Trials, balanced, load_trials
 from studies.engine.evaluation import Columns
 from studies.engine.evaluation import columns as usual
-from studies.engine.method import Method
 from studies.engine.program import Settings, State, compiled_epochs, first_state, gather, scatter
+from studies.engine.tabular import Method
 from studies.harness.store import Line
 from studies.harness.study import Job, silent
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from studies.engine.evaluation import Columns
 from studies.engine.evaluation import columns as usual
-from studies.engine.method import Method
 from studies.harness.store import Line
 from studies.harness.study import Job, Key, Study
 
@@ -31,6 +30,27 @@ DATA = {
 }
 MOST_EPOCHS, LEAST_EPOCHS, MOST_UPDATES = 1000, 20, 100_000
 LONGEST_PATIENCE, SHORTEST_PATIENCE = 100, 5
+
+
+class Method(NamedTuple):
+    """A way of training.
+
+    Attributes:
+        label: What it is called in tables.
+        objective: What is minimised: an objective of `engine.objectives` for trials side by side, or a function
+            without arguments that returns a Keras loss on logits, for `fit`.
+        validated: What chooses the epoch. Defaults to `None`, the objective.
+        balance: `"none"`, `"weighted"` or `"oversampled"`.
+        stratified: Whether positives are spread evenly over batches.
+        output_bias: Whether the output starts at the logarithm of the class ratio.
+    """
+
+    label: str
+    objective: Any
+    validated: Any = None
+    balance: str = "none"
+    stratified: bool = False
+    output_bias: bool = False
 
 
 class Budget(NamedTuple):

@@ -11,9 +11,8 @@ from studies.engine.data import FEW
 from studies.engine.evaluation import calibration_error
 from studies.engine.evaluation import columns as usual
 from studies.engine.memory import Guided
-from studies.engine.method import Method
 from studies.engine.objectives import Plain, soft
-from studies.engine.tabular import DATA, tabular_study
+from studies.engine.tabular import DATA, Method, tabular_study
 from studies.harness.study import product
 from studies.recipes.plan import TABULAR
 

@@ -8,10 +8,9 @@ import keras_softsets as kss
 from keras_softsets.losses import PAPER_THRESHOLDS
 from studies.engine.baselines import binary_crossentropy
 from studies.engine.memory import Remembered
-from studies.engine.method import Method
 from studies.engine.objectives import Plain, Scheduled, blended, dice, focal, soft
 from studies.engine.tabular import DATA as DATA
-from studies.engine.tabular import tabular_study
+from studies.engine.tabular import Method, tabular_study
 from studies.harness.study import Key, product
 
 MISS = 50.0  # what a missed fraud costs, in alerts: examples/custom_score.py

@@ -12,10 +12,10 @@ from keras_softsets import models
 from studies.engine import data, evaluation, network, program
 from studies.engine import side_by_side as engine
 from studies.engine.data import Part
-from studies.engine.method import Method
 from studies.engine.objectives import Plain
 from studies.engine.program import Program, Settings, compiled_epochs, keep_best
 from studies.engine.side_by_side import shuffled
+from studies.engine.tabular import Method
 from studies.paper.methods import objectives
 from studies.paper.methods.side_by_side import load_trials
 

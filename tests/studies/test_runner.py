@@ -11,7 +11,7 @@ import keras_softsets as kss
 from keras_softsets.datasets import Splits
 from studies import __main__ as command
 from studies.engine import evaluation, fitting, side_by_side, tabular
-from studies.engine.method import Method
+from studies.engine.tabular import Method
 from studies.harness import runner
 from studies.harness.study import Job, Study, product
 from studies.images import frog, training

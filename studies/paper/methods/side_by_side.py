@@ -9,9 +9,9 @@ import numpy as np
 
 from studies.engine import data, evaluation, network, side_by_side
 from studies.engine.data import Part, Trials, balanced
-from studies.engine.method import Method
 from studies.engine.objectives import Plain
 from studies.engine.program import Settings
+from studies.engine.tabular import Method
 from studies.harness.store import Line
 from studies.harness.study import Job
 from studies.paper.methods import objectives
