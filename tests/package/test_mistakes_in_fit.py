@@ -11,6 +11,7 @@ from keras_softsets import (
     SoftF1,
     SoftKappa,
     SoftPrecisionAtRecall,
+    SoftRecallAtPrecision,
     loss_for,
     metrics,
 )
@@ -52,6 +53,7 @@ MISTAKES = {
     "logits": (POSITIVE, LOGITS, SoftF1(), "`y_pred` must hold probabilities; for logits pass from_logits=True"),
     "logits of classes": (np.arange(64) % 3, LOGITS | {"units": 3}, SoftKappa(), "`y_pred` must hold probabilities"),
     "logits at an operating point": (POSITIVE, LOGITS, SoftPrecisionAtRecall(0.9), "`y_pred` must hold probabilities"),
+    "logits at a precision": (POSITIVE, LOGITS, SoftRecallAtPrecision(0.9), "`y_pred` must hold probabilities"),
     "the recommended loss": (POSITIVE + 1, SIGMOID, loss_for(), r"`y_true` must be in \[0, 1\]"),
     "ids beyond the outputs of guided cross-entropy": (
         np.arange(64) % 4,
@@ -96,6 +98,7 @@ def test_fit_says_what_is_wrong(name):
         "logits",
         "logits of classes",
         "logits at an operating point",
+        "logits at a precision",
         "the recommended loss",
         "sets",
         "missing labels",

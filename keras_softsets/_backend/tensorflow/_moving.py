@@ -77,6 +77,7 @@ def _slopes(heaviside: Heaviside, pull: Tensor, thresholds: Tensor, batch: Batch
     """The gradient in p of the pulled cells."""
     y, p, _ = cleaned(*batch)
     negative, positive = tf.unstack(pull)  # (rates, classes)
+    thresholds = tf.where(tf.math.is_nan(thresholds), 0.5, thresholds)  # of a pull of 0: 0 times NaN is NaN
 
     def add(k: Tensor, sum: Tensor) -> tuple[Tensor, Tensor]:
         pulled = negative[k] + y * (positive[k] - negative[k])
