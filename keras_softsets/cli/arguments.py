@@ -42,7 +42,9 @@ def _add_compare(commands: Any) -> None:
     added.add_argument("table", help="CSV with a header")
     added.add_argument("--label", required=True, help="column to be predicted")
     added.add_argument("--score", default="f1", choices=(*SCORES, *CURVES, *CLASSES), metavar="NAME", help=_SCORE_HELP)
-    added.add_argument("--positive", metavar="VALUE", help="label that counts as positive (default: the rarer)")
+    added.add_argument(
+        "--positive", metavar="VALUE", help="label that counts as positive (default: 1 or yes, else the rarer)"
+    )
     added.add_argument("--group", metavar="COLUMN", help="rows with the same value stay together, such as a customer's")
     added.add_argument("--drop", action="append", default=[], metavar="COLUMN", help="column to leave out; repeatable")
     added.add_argument("--seeds", type=whole(1), default=5, help="training runs for each loss (default: 5)")
@@ -60,7 +62,9 @@ def _add_tune(commands: Any) -> None:
     added.add_argument("table", help="CSV with a header and a row for each prediction")
     added.add_argument("--label", default="label", metavar="COLUMN", help="column of labels (default: label)")
     added.add_argument("--probability", default="probability", metavar="COLUMN", help="column (default: probability)")
-    added.add_argument("--positive", metavar="VALUE", help="label that counts as positive (default: 1, or the rarer)")
+    added.add_argument(
+        "--positive", metavar="VALUE", help="label that counts as positive (default: 1 or yes, else the rarer)"
+    )
     added.add_argument("--score", default="f1", choices=SCORES, metavar="NAME", help=_SCORE_HELP)
     added.add_argument(
         "--at-least", action="append", default=[], type=_rule, metavar="SCORE=NUMBER", help="such as recall=0.95"

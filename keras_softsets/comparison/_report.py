@@ -144,9 +144,10 @@ def notes(comparison: Comparison) -> str:
 def _in_code(comparison: Comparison) -> str:
     """What default losses are in code."""
     score, names = comparison.task.score, {line.name for line in comparison.lines}
-    if f"recommended for {score.name}" not in names:
+    if not score.registered or f"recommended for {score.name}" not in names:
         return ""
-    return f" In code, the loss recommended for {score.name} is keras_softsets.loss_for({score.name!r})."
+    given = "".join(f", {name}={value!r}" for name, value in score.parameters.items())
+    return f" In code, the loss recommended for {score.name} is keras_softsets.loss_for({score.name!r}{given})."
 
 
 def _figure(comparison: Comparison) -> str:

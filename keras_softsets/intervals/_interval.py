@@ -228,7 +228,7 @@ def _that_tell(subject: Subject) -> float:
     return float(min(np.minimum(*sides).sum(), subject.samples))
 
 
-def _effective(weight: np.ndarray) -> np.ndarray:
+def _effective(weight: np.ndarray) -> Any:
     """The number of equal weights that are worth as much, for each class."""
     return weight.sum(0) ** 2 / np.maximum((weight**2).sum(0), 1e-300)
 

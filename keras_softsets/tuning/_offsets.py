@@ -6,8 +6,8 @@ way, and cumulative sums give the score of each.
 
 Some scores of the c x c matrix need only two sums, so that a sweep of all classes takes O(n c), besides sorting:
 accuracy and mean costs are a sum of costs over samples; kappa is such a sum divided by the one that chance expects,
-which is linear in the decided weights, too. For others, such as `multiclass_mcc`, the whole matrix is followed, c^2
-numbers for each of n decisions, so that a sweep takes O(n c^3).
+which is linear in the decided weights, too. For others, such as `multiclass_mcc`, the whole matrix is followed, with
+c^2 numbers for each of n decisions, so that a sweep takes O(n c^3).
 """
 
 from __future__ import annotations

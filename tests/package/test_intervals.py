@@ -7,8 +7,8 @@ from class_cases import classes_batch
 
 from keras_softsets import Argmax, AtPrecision, AtRecall, Estimate, PerClass, evaluate, scores
 from keras_softsets._evaluation import Evaluation
-from keras_softsets.intervals._interval import subject_of, unseen_share
-from keras_softsets.intervals._resampling import resampled
+from keras_softsets.intervals._interval import _that_tell, subject_of, unseen_share
+from keras_softsets.intervals._resampling import half_width, resampled
 
 
 def sample(rng, n, share=0.2):
@@ -22,12 +22,12 @@ def ordinal(rng, n):
     return ids, p / p.sum(1, keepdims=True)
 
 
-# By name: how data are drawn, the score, and its value on several million samples.
+# By name: how data are drawn, the score, and its true value (of kappa, on two million samples; else in closed form).
 SIMULATED = {
-    "F1": (sample, {"score": "f1"}, 0.5946),
-    "AUROC": (sample, {"score": "roc_auc"}, 0.8558),
+    "F1": (sample, {"score": "f1"}, 0.5945),
+    "AUROC": (sample, {"score": "roc_auc"}, 0.8556),
     "kappa": (ordinal, {"score": "kappa", "weights": "quadratic"}, 0.6580),
-    "precision at recall": (sample, {"score": "precision", "threshold": AtRecall(0.8)}, 0.4405),
+    "precision at recall": (sample, {"score": "precision", "threshold": AtRecall(0.8)}, 0.4395),
 }
 
 
@@ -140,6 +140,18 @@ def test_merged_thresholds_hardly_change_an_interval(monkeypatch, rng):
         monkeypatch.undo()
         assert merged == exact
         assert [merged.low, merged.high] == pytest.approx([exact.low, exact.high], abs=0.006)
+
+
+def test_intervals_of_few_samples_reach_further():
+    reach = [half_width(0.95, samples) for samples in (10, 40, 400, 10**6)]
+    assert reach == pytest.approx([2.3845, 2.0485, 1.9684, 1.96], abs=1e-3)  # t times sqrt(m / (m - 1))
+    y, p = sample(np.random.default_rng(0), 200, share=0.05)
+    subject = subject_of(Evaluation([scores.f1]), 0, (y, p, None))
+    assert _that_tell(subject) == y.sum() == 12
+    weights = subject_of(Evaluation([scores.f1]), 0, (y, p, np.where(np.arange(200) % 2, 1.0, 1e-6)))
+    assert _that_tell(weights) == pytest.approx(y[1::2].sum(), abs=1e-3)
+    sets = subject_of(Evaluation([scores.f1], per_sample=True), 0, (y.reshape(50, 4), p.reshape(50, 4), None))
+    assert _that_tell(sets) == 50
 
 
 def test_differences_are_paired(rng):
