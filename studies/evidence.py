@@ -182,6 +182,7 @@ MARKED: dict[str, Callable[[Path], str]] = {
     "guided claims": guided.claims,
     "guided gains": guided.gains,
     "guided by F1": guided.by_f1,
+    "guided few gain": guided.few_gain,
     "guided sum over guided": guided.sum_over_guided,
     "guided trained": guided.missing,
     "stuck masks": lambda folder: networks.of_unet(folder) or "",
