@@ -9,6 +9,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_softsets.samples import range_of
+
 
 class Answers(NamedTuple):
     """What a model says about samples, beside their labels and weights (None: all 1)."""
@@ -54,6 +56,13 @@ class Part:
         lengths = [len(x) for x in (*self.features(), labels, *_weights(self))]
         if self.arrays and len(set(lengths)) > 1:
             raise ValueError(f"`{self.name}` must have arrays of equal length. Received: lengths {lengths}")
+        for weight in map(np.asarray, _weights(self)):
+            numbers = weight.dtype.kind in "biuf"
+            if not numbers or not np.isfinite(weight).all() or weight.min() < 0 or not weight.any():
+                raise ValueError(
+                    f"`{self.name}` must have sample weights that are finite and non-negative, and not all 0. "
+                    f"Received: {range_of(weight) if numbers else f'weights of type {weight.dtype}'}"
+                )
         shapes, known = ([x.shape[1:] for x in part.features()] for part in (self, like))
         if shapes and known and shapes != known:
             raise ValueError(
