@@ -116,7 +116,8 @@ def ranking(task: Task, answers: Answers) -> float:
 def calibration_error(task: Task, answers: Answers) -> float:
     """Returns the expected calibration error: |probability - frequency| in 15 equal bins of samples, averaged.
 
-    For one of several classes, of the largest probability; otherwise of every probability.
+    For one of several classes, of the largest probability; otherwise of every probability. The bins of
+    `keras_softsets.calibration` are those of equal width, which can be added up over batches.
     """
     label, p, weight = answers
     if task.kind == "classes":
