@@ -20,7 +20,8 @@ def calibration_error(y_true: Tensor, y_pred: Tensor, sample_weight: Tensor | No
     """Computes the expected calibration error: how much a probability differs from the share of positives.
 
     Formula: `sum over bins of |sum w (y - p)| / sum w`, with bins of equal width in p. For several classes, the mean
-    over the classes that have weight, each against the rest. `compare` reports it with bins of equal numbers of samples.
+    over the classes that have weight, each against the rest. `compare` reports it with bins of equal numbers of
+    samples.
 
     Args:
         y_true: Labels in [0, 1]: `(n,)` or `(..., classes)`; or class ids, without the last axis of `y_pred`.
