@@ -19,7 +19,7 @@ PACKAGE := tests/package tests/datasets tests/project/test_docs.py
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo quick test unit test-all test-plain test-slow test-oldest test-jax test-torch test-jax-core \
-	test-torch-core lint bench studies docs clean
+	test-jax-slow test-torch-core lint bench studies docs clean
 .DELETE_ON_ERROR:
 
 # uv installs in seconds what pip installs in a minute; where it cannot, pip does. (Python compiles what it imports.)
@@ -91,7 +91,7 @@ BACKEND_TOOLS := pytest pytest-xdist scikit-learn matplotlib
 LINKS = $$($(BIN)/python -m pip config get global.find-links 2> /dev/null || echo $$PIP_FIND_LINKS)
 INTO = install_into() { links=$(LINKS); $(BIN)/uv pip install --quiet --python $$1/bin/python \
 	$${links:+--find-links "$$links"} "$${@:2}" 2> $$1/uv.log || $$1/bin/python -m pip install --quiet "$${@:2}"; }
-$(JAX)/.dev $(TORCH)/.dev: SHELL := bash
+$(JAX)/.dev $(TORCH)/.dev test-jax-slow: SHELL := bash
 
 $(JAX)/.dev: pyproject.toml | $(BIN)/python
 	$(PYTHON) -m venv $(JAX)
@@ -103,7 +103,7 @@ $(TORCH)/.dev: pyproject.toml | $(BIN)/python
 	$(INTO); install_into $(TORCH) $(TORCH_PACKAGE) && install_into $(TORCH) $(BACKEND_TOOLS) --editable .
 	touch $@
 
-ON_JAX = KERAS_BACKEND=jax JAX_DISABLE_MOST_OPTIMIZATIONS=true JAX_COMPILATION_CACHE_DIR=$(abspath $(JAX))/compiled \
+ON_JAX = KERAS_BACKEND=jax JAX_PLATFORMS=cpu JAX_DISABLE_MOST_OPTIMIZATIONS=true JAX_COMPILATION_CACHE_DIR=$(abspath $(JAX))/compiled \
 	JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES=-1 \
 	$(JAX)/bin/python -m pytest
 ON_TORCH = KERAS_BACKEND=torch $(TORCH)/bin/python -m pytest
@@ -112,6 +112,11 @@ BACKEND_CORE := -m "quick and not slow" tests/package/test_backends.py
 
 test-jax: $(JAX)/.dev  ## the tests that concern no backend in particular, with Keras on JAX
 	$(ON_JAX) $(PARALLEL) tests/package
+
+# With libtpu, JAX compiles for TPUs without one.
+test-jax-slow: $(JAX)/.dev  ## several devices with every kind of loss, and what the compiler for TPUs makes of losses
+	$(JAX)/bin/python -c "import libtpu" 2> /dev/null || { $(INTO); install_into $(JAX) libtpu; }
+	$(ON_JAX) -m slow tests/package/test_backends.py
 
 test-torch: $(TORCH)/.dev  ## the same with Keras on PyTorch
 	$(ON_TORCH) $(PARALLEL) tests/package

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -14,11 +15,31 @@ def sum_in_steps(x: Tensor, axis: int = 0) -> Tensor:
     """A float32 sum along an axis, as a sum of short sums: one chain of additions would stop growing at 2^24."""
     x = ops.moveaxis(x, axis, 0)
     while x.shape[0] > 32:
-        lanes = 2 ** math.ceil(math.log2(x.shape[0]) / 2)
+        lanes = _lanes(x.shape[0])
         count = -(-x.shape[0] // lanes)
-        padding = [[0, count * lanes - x.shape[0]], *([[0, 0]] * (len(x.shape) - 1))]
-        x = ops.sum(ops.reshape(ops.pad(x, padding), (count, lanes, *x.shape[1:])), 0)
+        if count * lanes > x.shape[0]:
+            x = ops.pad(x, [[0, count * lanes - x.shape[0]], *([[0, 0]] * (len(x.shape) - 1))])
+        x = ops.sum(ops.reshape(x, (count, lanes, *x.shape[1:])), 0)
     return ops.sum(x, 0)
+
+
+def _lanes(size: int) -> int:
+    """How many sums of about the root of the size there are."""
+    root = math.sqrt(size)
+    terms = split(size, math.ceil(root / 8), math.floor(8 * root))
+    return 2 ** math.ceil(math.log2(root)) if terms is None else size // terms
+
+
+@functools.lru_cache(maxsize=1024)
+def split(size: int, low: int, high: int) -> int | None:
+    """Into how many equal parts, from `low` to `high`, a number is best split; `None` if it cannot be.
+
+    It is the number with the most factors of two. Samples then stay on the devices between which they are split, most
+    often evenly: with padding, devices would exchange samples before every sum.
+    """
+    parts = [parts for parts in range(max(low, 1), high + 1) if size % parts == 0]
+    middle = math.sqrt(max(low, 1) * max(high, 1))
+    return max(parts, key=lambda n: (n & -n, -abs(math.log(n / middle))), default=None)
 
 
 class Pair:

@@ -41,7 +41,7 @@ from keras_softsets._backend.portable import sum_sides as sum_sides
 
 DTYPE_ERRORS = (TypeError, ValueError)  # what an operation raises for tensors of different dtypes
 FEW_ROWS = 16  # thresholds up to which h itself, fused with its sums, is cheaper than a histogram
-_LANES = 512  # sums side by side in each bin, so that each is short
+_LANES = 512  # groups of samples with bins of their own, so that sums are short
 _DIFFERENTIATED = ("JVPTracer", "LinearizeTracer")
 
 
@@ -126,11 +126,18 @@ def sum_samples(*arrays: Tensor) -> Tensor:
 
 
 def bin_sums(index: Tensor, values: list[Tensor], size: int) -> Tensor:
-    """Sums numbers by bin, (values, size); each bin is the sum of many short sums."""
-    lanes = min(_LANES, max(2**22 // size, 1), max(index.size // 32, 1))
-    place = index.reshape(-1) + size * (jnp.arange(index.size, dtype="int32") % lanes)
-    sums = jnp.stack([jnp.zeros(size * lanes, wide()).at[place].add(x.reshape(-1).astype(wide())) for x in values])
-    return total(sums.reshape(len(values), lanes, size), 1)
+    """Sums numbers by bin, (values, size); each bin is the sum of many short sums, those of neighbouring samples."""
+    most = min(_LANES, max(2**22 // size, 1), max(index.size // 32, 1))
+    groups = _single.split(index.size, most // 8, most) or most
+
+    def grouped(x: Tensor) -> Tensor:
+        return jnp.pad(x.reshape(-1), (0, -x.size % groups)).reshape(groups, -1)
+
+    def of_group(place: Tensor, x: Tensor) -> Tensor:
+        return jnp.zeros(size, wide()).at[place].add(x)
+
+    sums = jnp.stack([jax.vmap(of_group)(grouped(index), grouped(x).astype(wide())) for x in values])
+    return total(sums, 1)
 
 
 def cleaned(samples: Any) -> Any:

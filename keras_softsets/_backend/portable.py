@@ -179,8 +179,9 @@ def boundary(samples: Samples, rate: str, rates: tuple[float, ...]) -> Boundary:
     """
     clean = samples._replace(prediction=samples.probability, logits=False).cleaned()
     y, p, w = (None if x is None else ops.stop_gradient(x) for x in clean[:3])
-    # With an extra sample of weight 0 at p = 0, an empty batch is no special case.
-    p, positive, negative = (ops.pad(x, [[0, 1], [0, 0]]) for x in (ops.absolute(p), *sides(y, w)))
+    p, positive, negative = ops.absolute(p), *sides(y, w)
+    if p.shape[0] == 0:  # a sample of weight 0 at p = 0; always adding one would shift samples between devices
+        p, positive, negative = (ops.pad(x, [[0, 1], [0, 0]]) for x in (p, positive, negative))
     if rate == "precision":
         return Boundary(*_precision(p, positive, negative, rates))
     wanted = ops.cast(np.asarray(rates)[:, None], _backend.wide())

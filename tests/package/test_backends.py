@@ -327,6 +327,31 @@ def test_several_devices_train_as_one_and_the_mean_of_their_losses_would_differ(
         assert _difference(one[cases[0]], found[cases[0]], "weights") > 0.01
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not JAX, reason="only JAX compiles for chips that are not there")
+def test_on_tpus_a_loss_adds_one_sum_of_a_few_numbers():
+    """What the compiler makes of a training step on 4 chips, also of a batch that is not a power of two."""
+    pytest.importorskip("libtpu")
+    code = """
+import json
+from benchmarks import tpu
+names = ["SoftF1, 1 threshold", "SoftF1, 9 thresholds", "GuidedCrossentropy, window=None", "SoftKappa, 5 classes"]
+for name in (tpu.BASE, *names):
+    print(json.dumps([tpu.facts(name, "v5e:2x2x1", size) for size in (65536, 60000)]))
+"""
+    variables = {**os.environ, "PYTHONPATH": str(SCRIPT.parents[2]), "JAX_DISABLE_MOST_OPTIMIZATIONS": "false"}
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=variables)
+    base, *found = map(json.loads, out.stdout.splitlines())
+    for both, numbers in zip(found, (4, 2 * 9 + 2, 6, 25), strict=True):
+        for ours, theirs in zip(both, base, strict=True):
+            assert len(theirs["collectives"]) == 1
+            assert [kind for kind, _ in ours["collectives"]] == ["all-reduce", "all-reduce"]
+            assert min(size for _, size in ours["collectives"]) == numbers
+            if numbers < 25:  # otherwise the model differs, too
+                assert ours["bytes"] < 1.05 * theirs["bytes"]
+                assert ours["seconds"] < 1.05 * theirs["seconds"]
+
+
 # Other backends
 
 
