@@ -334,10 +334,10 @@ def test_on_tpus_a_loss_adds_one_sum_of_a_few_numbers():
     pytest.importorskip("libtpu")
     code = """
 import json
-from benchmarks import tpu
+from benchmarks import compiled
 names = ["SoftF1, 1 threshold", "SoftF1, 9 thresholds", "GuidedCrossentropy, window=None", "SoftKappa, 5 classes"]
-for name in (tpu.BASE, *names):
-    print(json.dumps([tpu.facts(name, "v5e:2x2x1", size) for size in (65536, 60000)]))
+for name in (compiled.BASE, *names):
+    print(json.dumps([compiled.facts(name, "v5e:2x2x1", size) for size in (65536, 60000)]))
 """
     variables = {**os.environ, "PYTHONPATH": str(SCRIPT.parents[2]), "JAX_DISABLE_MOST_OPTIMIZATIONS": "false"}
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=variables)

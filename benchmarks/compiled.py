@@ -1,8 +1,11 @@
-"""What the compiler for TPUs says about a training step, without a TPU.
+"""What the compilers for TPUs and GPUs say about a training step, without any.
 
     pip install "keras-softsets[jax]" libtpu
-    python -m benchmarks.tpu                                # 4 chips
-    python -m benchmarks.tpu --topology v5e:16x16 --batch-size 65536
+    python -m benchmarks.compiled                                             # 4 chips of TPU v5e
+    python -m benchmarks.compiled --topology v5e:16x16 --batch-size 4194304   # 256
+
+    pip install "keras-softsets[jax]" "jax[cuda12]"
+    JAX_SKIP_CUDA_CONSTRAINTS_CHECK=1 python -m benchmarks.compiled --topology 1x1x4   # 4 GPUs A100 of one machine
 
 A small network is trained data parallel with each loss: its step is compiled ahead of time for a topology of chips. For
 each loss this prints the bytes that the step accesses, its temporary memory, the compiler's estimate of its time, and
@@ -43,14 +46,31 @@ LOSSES: dict[str, Callable[[], Any]] = {
     "CategoricalCrossentropy, 5 classes": keras.losses.CategoricalCrossentropy,
     "SoftKappa, 5 classes": SoftKappa,
 }
+_A100 = """
+gpu_device_info {
+  threads_per_block_limit: 1024 threads_per_warp: 32 threads_per_core_limit: 2048 core_count: 108 fpus_per_core: 64
+  shared_memory_per_block: 49152 shared_memory_per_core: 167936 shared_memory_per_block_optin: 166912
+  block_dim_limit_x: 2147483647 block_dim_limit_y: 65535 block_dim_limit_z: 65535
+  registers_per_core_limit: 65536 registers_per_block_limit: 65536 cuda_compute_capability { major: 8 }
+  memory_bandwidth: 2039000000000 l2_cache_size: 41943040 clock_rate_ghz: 1.1105 device_memory_size: 79050250240
+}
+platform_name: "CUDA" dnn_version_info { major: 9 minor: 8 } device_description_str: "NVIDIA A100-SXM4-80GB"
+"""
 _COLLECTIVE = re.compile(r"= (.*?) (all-reduce|all-gather|all-to-all|collective-permute|reduce-scatter)(?:-start)?\(")
 _SHAPE = re.compile(r"[a-z]+\d+\[([\d,]*)\]")
 
 
+def chips(topology: str) -> Any:
+    """Returns the chips of a topology: of TPUs, such as v5e:2x2x1, or as many A100 as machines x ... x GPUs says."""
+    if ":" in topology:
+        return topologies.get_topology_desc(platform="tpu", topology_name=topology).devices
+    options = {"target_config": _A100, "topology": topology}
+    return topologies.get_topology_desc(platform="cuda", topology_name=topology, **options).devices
+
+
 def compiled(name: str, topology: str, batch_size: int, features: int = 64) -> Any:
     """Returns the compiled step of a batch that is split over all chips."""
-    chips = topologies.get_topology_desc(platform="tpu", topology_name=topology).devices
-    mesh = Mesh(np.asarray(chips), ("batch",))
+    mesh = Mesh(np.asarray(chips(topology)), ("batch",))
     split, everywhere = (NamedSharding(mesh, PartitionSpec(*axes)) for axes in (("batch",), ()))
     outputs = 5 if "classes" in name else 1
     layers = [keras.layers.Dense(64, "relu"), keras.layers.Dense(outputs, "softmax" if outputs > 1 else "sigmoid")]
@@ -82,11 +102,11 @@ def collectives(program: str) -> list[tuple[str, int]]:
 def facts(name: str, topology: str, batch_size: int) -> dict[str, Any]:
     """Returns what the compiler says about the step with a loss."""
     step = compiled(name, topology, batch_size)
-    cost = step.cost_analysis()
+    cost, memory = step.cost_analysis() or {}, step.memory_analysis()  # of GPUs, there may be none
     return {
-        "bytes": cost["bytes accessed"],
-        "temporary": step.memory_analysis().temp_size_in_bytes,
-        "seconds": cost["optimal_seconds"],
+        "bytes": cost.get("bytes accessed", math.nan),
+        "temporary": getattr(memory, "temp_size_in_bytes", math.nan),
+        "seconds": cost.get("optimal_seconds", math.nan),
         "collectives": collectives(step.as_text()),
     }
 
@@ -104,8 +124,8 @@ def table(topology: str, batch_size: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser("python -m benchmarks.tpu", description=__doc__)
-    parser.add_argument("--topology", default="v5e:2x2x1", help="of chips (default: v5e:2x2x1)")
+    parser = argparse.ArgumentParser("python -m benchmarks.compiled", description=__doc__)
+    parser.add_argument("--topology", default="v5e:2x2x1", help="the chips (default: v5e:2x2x1)")
     parser.add_argument("--batch-size", type=int, default=65_536, help="of all chips (default: 65536)")
     options = parser.parse_args()
     print(table(options.topology, options.batch_size))
