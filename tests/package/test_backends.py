@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -325,6 +326,17 @@ def test_several_devices_train_as_one_and_the_mean_of_their_losses_would_differ(
     for found in several:
         assert _difference(one[cases[0]], found[cases[0]], "losses") > 0.1
         assert _difference(one[cases[0]], found[cases[0]], "weights") > 0.01
+
+
+@elsewhere
+@pytest.mark.slow
+def test_the_example_trains_on_three_devices_as_on_one():
+    variables = {**os.environ, "PYTHONPATH": str(SCRIPT.parents[2])}
+    script = SCRIPT.parents[2] / "examples" / "other_backends.py"
+    command = [sys.executable, script, "--backend", BACKEND, "--devices=3", "--check", "--smoke"]
+    out = subprocess.run(command, capture_output=True, text=True, check=True, env=variables).stdout
+    assert len(re.findall(r"epoch \d/2: loss 0\.\d+, F1 0\.\d*[1-9]", out)) == 4
+    assert float(out.split()[-1]) < 1e-6
 
 
 @pytest.mark.slow

@@ -39,6 +39,7 @@ WRONG = {
         *("--devices 99", "--devices 0", "--samples 0", "--batch-size 0", "--epochs 0", "--learning-rate 0"),
         "--data letter",
     ],
+    "other_backends": ["--backend tensorflow", "--devices 0 --backend jax", "--devices 99 --backend torch"],
     "multi_worker": ["--local -1", "--local 99", "--epochs 0", "--batch-size 0", "--directory {file}", "--data iris"],
     "custom_score": ["--seeds 0", "--epochs 0", "--window 0", "--data iris", "--output {file}"],
     "precision_recall_tradeoff": ["--seeds 0", "--epochs 0", "--window 0", "--data wine_quality"],

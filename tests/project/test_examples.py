@@ -94,8 +94,11 @@ def run_here(script, *arguments):
     return shown.getvalue()
 
 
-# test_replicas runs multi_worker, alone, with two workers and with one of them killed.
-@pytest.mark.parametrize("script", [s for s in SCRIPTS if s.stem != "multi_worker"], ids=lambda path: path.stem)
+# test_replicas runs multi_worker, alone, with two workers and with one of them killed; test_backends, other_backends.
+ELSEWHERE = ("multi_worker", "other_backends")
+
+
+@pytest.mark.parametrize("script", [s for s in SCRIPTS if s.stem not in ELSEWHERE], ids=lambda path: path.stem)
 def test_smoke(script, tmp_path, data_dir, monkeypatch):
     arguments, pattern, files = EXPECTED.get(script.stem, ([], NUMBER, []))
     monkeypatch.setenv("TFDS_DATA_DIR", str(data_dir))
