@@ -98,9 +98,9 @@ def evaluate(
         array([0.66666667, 0.66666667])
         >>> y, p = [0, 0, 1, 1] * 50, [0.1, 0.6, 0.4, 0.9] * 50
         >>> evaluate(y, p, interval=0.95)
-        0.500 [0.412, 0.584]
+        0.500 [0.411, 0.585]
         >>> evaluate(y, p, against=[0.1, 0.2, 0.4, 0.9] * 50, interval=0.95)
-        -0.167 [-0.219, -0.130]
+        -0.167 [-0.220, -0.129]
     """
     evaluation = Evaluation(
         [resolve(score, score_args, evaluate)],

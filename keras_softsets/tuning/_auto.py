@@ -19,7 +19,8 @@ from keras_softsets.decisions import Argmax
 from keras_softsets.decisions._decision import TINY
 from keras_softsets.evaluation import evaluate
 from keras_softsets.samples import Samples
-from keras_softsets.tuning._offsets import checked, tune_offsets
+from keras_softsets.tuning._offsets import tune_offsets
+from keras_softsets.tuning._thresholds import checked
 
 
 def folds_of(classes: np.ndarray, folds: int) -> np.ndarray:

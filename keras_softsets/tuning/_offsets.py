@@ -20,15 +20,14 @@ from keras import ops
 
 from keras_softsets import scores
 from keras_softsets._backend import as_graph
-from keras_softsets._inputs import as_samples
 from keras_softsets._totals import values_of_matrices, values_of_sets
 from keras_softsets.decisions import Argmax
 from keras_softsets.decisions._decision import TINY
 from keras_softsets.evaluation import evaluate
 from keras_softsets.matrices import ConfusionMatrix
-from keras_softsets.samples import Samples, check_values, range_of
+from keras_softsets.samples import Samples
 from keras_softsets.scores import Score
-from keras_softsets.tuning._thresholds import check_importances, check_something_counts
+from keras_softsets.tuning._thresholds import checked
 
 
 class Linear(NamedTuple):
@@ -135,29 +134,6 @@ def tune_offsets(
         if best == before:
             break
     return Argmax(offsets=tuple(offsets)), best
-
-
-def checked(
-    y_true: Any, y_pred: Any, sample_weight: Any, *, average: Any, ignore_class: int | None, **options: Any
-) -> Samples:
-    """Returns labels, predictions and weights of the samples that count, as metrics see them, in NumPy."""
-    array = np.asarray(y_pred, "float32")
-    samples = as_samples(y_true, array, sample_weight, argmax=True, ignore_class=ignore_class, **options)
-    if samples.classes == 1:
-        raise ValueError(
-            "`decision` must be 'threshold' for predictions of one class. "
-            f"Received: decision='argmax', y_pred.shape={array.shape}"
-        )
-    check_importances(average, samples.prediction.shape[1])
-    label, p = (ops.convert_to_numpy(x) for x in (samples.label, samples.prediction))
-    weight = np.ones_like(p[:, :1]) if samples.weight is None else ops.convert_to_numpy(samples.weight)
-    rows = (weight != 0).any(1)  # weight 0 means absent
-    check_something_counts(rows[:, None], y_true, y_pred, ignore_class)
-    if not np.isfinite(p[rows]).all():
-        raise ValueError(f"`y_pred` must hold numbers. Received: {range_of(p[rows])}")
-    kept = Samples(label[rows], p[rows], weight[rows], samples.logits)
-    check_values(kept)
-    return kept if kept.logits else kept._replace(prediction=np.clip(kept.prediction, 0, 1))
 
 
 class _Largest:

@@ -15,7 +15,7 @@ from keras_softsets._inputs import as_samples
 from keras_softsets.decisions._tuned import ThresholdCurve
 from keras_softsets.matrices import ConfusionMatrix
 from keras_softsets.operating import SLACK, ranked
-from keras_softsets.samples import Samples, explain
+from keras_softsets.samples import Samples, check_values, explain, range_of
 from keras_softsets.scores._registry import resolve
 
 Rules = dict[scores.Score, float]
@@ -177,3 +177,26 @@ def check_importances(average: Any, classes: int) -> None:
             f"`average` must have as many importances as there are classes, {classes}. "
             f"Received: average={list(average)}"
         )
+
+
+def checked(
+    y_true: Any, y_pred: Any, sample_weight: Any, *, average: Any, ignore_class: int | None, **options: Any
+) -> Samples:
+    """Returns labels, predictions and weights of the samples that count, as metrics see them, in NumPy."""
+    array = np.asarray(y_pred, "float32")
+    samples = as_samples(y_true, array, sample_weight, argmax=True, ignore_class=ignore_class, **options)
+    if samples.classes == 1:
+        raise ValueError(
+            "`decision` must be 'threshold' for predictions of one class. "
+            f"Received: decision='argmax', y_pred.shape={array.shape}"
+        )
+    check_importances(average, samples.prediction.shape[1])
+    label, p = (ops.convert_to_numpy(x) for x in (samples.label, samples.prediction))
+    weight = np.ones_like(p[:, :1]) if samples.weight is None else ops.convert_to_numpy(samples.weight)
+    rows = (weight != 0).any(1)  # weight 0 means absent
+    check_something_counts(rows[:, None], y_true, y_pred, ignore_class)
+    if not np.isfinite(p[rows]).all():
+        raise ValueError(f"`y_pred` must hold numbers. Received: {range_of(p[rows])}")
+    kept = Samples(label[rows], p[rows], weight[rows], samples.logits)
+    check_values(kept)
+    return kept if kept.logits else kept._replace(prediction=np.clip(kept.prediction, 0, 1))
