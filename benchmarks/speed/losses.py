@@ -1,8 +1,13 @@
-"""Who is compared: Keras's losses and ours by name, and peers in PyTorch where the `peers` extra is installed."""
+"""Who is compared: Keras's losses and ours by name, and peers in PyTorch where the `peers` extra is installed.
+
+`KERAS_BACKEND=jax python -m benchmarks.speed.losses` times some on another backend, where TensorFlow is not installed.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import json
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,10 +15,9 @@ from typing import Any
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from benchmarks.speed.cases import BASE, Batch
-from benchmarks.speed.timing import Run
+from benchmarks.speed.timing import Rounds, Run, interleaved, summary
 from keras_softsets import LinearHeaviside, SigmoidHeaviside, SoftF1, TabulatedHeaviside
 
 NINE = [k / 10 for k in range(1, 10)]
@@ -37,24 +41,46 @@ class Loss:
 
     def step(self, batch: Batch, compiled: bool) -> Run:
         """Returns the loss's share of a training step: its value and its gradient with respect to p, waited for."""
-        loss = self.make(**self.arguments)
+        return _STEPS[keras.config.backend()](self.make(**self.arguments), batch.arrays(), compiled)
 
-        @tf.function(jit_compile=compiled)
-        def step(y: Any, p: Any, *w: Any) -> tuple[Any, Any]:
-            with tf.GradientTape() as tape:
-                tape.watch(p)
-                value = loss(y, p, *w)
-            return value, tape.gradient(value, p)
 
-        tensors = [tf.constant(x) for x in batch.arrays()]
+def _on_tensorflow(loss: Any, arrays: list[np.ndarray], compiled: bool) -> Run:
+    import tensorflow as tf
 
-        def run() -> float:
-            value = float(step(*tensors)[0])  # on a CPU the gradient is ready as well
-            if tf.config.list_logical_devices("GPU"):
-                tf.test.experimental.sync_devices()
-            return value
+    @tf.function(jit_compile=compiled)
+    def step(y: Any, p: Any, *w: Any) -> tuple[Any, Any]:
+        with tf.GradientTape() as tape:
+            tape.watch(p)
+            value = loss(y, p, *w)
+        return value, tape.gradient(value, p)
 
-        return run
+    tensors = [tf.constant(x) for x in arrays]
+
+    def run() -> float:
+        value = float(step(*tensors)[0])  # on a CPU the gradient is ready as well
+        if tf.config.list_logical_devices("GPU"):
+            tf.test.experimental.sync_devices()
+        return value
+
+    return run
+
+
+def _on_jax(loss: Any, arrays: list[np.ndarray], compiled: bool) -> Run:
+    import jax
+
+    y, p, *w = map(jax.numpy.asarray, arrays)
+    step = jax.jit(jax.value_and_grad(lambda p, y, *w: loss(y, p, *w)))
+    return lambda: float(jax.block_until_ready(step(p, y, *w))[0])
+
+
+def _on_torch(loss: Any, arrays: list[np.ndarray], compiled: bool) -> Run:
+    import torch
+
+    y, p, *w = map(torch.as_tensor, arrays)
+    return _step(p, lambda: loss(y, p, *w))
+
+
+_STEPS = {"tensorflow": _on_tensorflow, "jax": _on_jax, "torch": _on_torch}
 
 
 _SIGMOID, _TABLE = SigmoidHeaviside(), TabulatedHeaviside(LinearHeaviside())
@@ -145,3 +171,17 @@ def _step(variable: Any, loss: Callable[[], Any]) -> Run:
 
 TORCH_BTG = Peer("torch-btg, 9 thresholds", "torch_btg", _torch_btg)
 AP_PERF = Peer(f"AP-Perf, batch of {AP_PERF_BATCH}", "ap_perf", _ap_perf)
+
+
+def on_this_backend(sizes: tuple[int, ...], rounds: Rounds) -> dict[str, Any]:
+    """Returns times and ratios of one and nine thresholds on the backend that Keras runs on, by batch size."""
+    found = {}
+    for size in sizes:
+        losses = named(BASE, "linear, 1 threshold", "linear, 9 thresholds")
+        times = interleaved({loss.name: loss.step(Batch(size), True) for loss in losses}, rounds)
+        found[f"n={size}"] = {name: summary(times[name], times[BASE]) for name in times}
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(on_this_backend((1_000_000, 1024), Rounds(float(sys.argv[1]) if sys.argv[1:] else 20.0))))
