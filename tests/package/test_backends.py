@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 import reference
 from cases import (
+    CLASS_LOSSES,
+    CLASS_METRICS,
     LOSSES,
+    METRICS,
     NINE,
     PARAMETERS,
     batch,
@@ -32,6 +35,7 @@ from keras_softsets import (
     GuidedCrossentropy,
     Heaviside,
     SoftF1,
+    SoftPrecisionAtRecall,
     SoftSetLoss,
     _backend,
     evaluate,
@@ -416,3 +420,77 @@ def test_what_needs_tensorflow_says_what_to_install(tmp_path):
         keras_softsets.export_classifier(model, tmp_path)
     with pytest.raises(ImportError, match=r"keras-softsets\[datasets\]"):
         keras_softsets.datasets.load("wine_quality", data_dir=tmp_path, raw_dir=tmp_path)
+
+
+# Files of other backends
+
+
+def model_with_everything():
+    """Two outputs for each loss of cells, three for each of classes, and all metrics; see `of_other_backends`."""
+    keras.utils.set_random_seed(0)
+    guided = GuidedCrossentropy("f1", window=64)
+    binary = {kind.__name__: kind(**PARAMETERS.get(kind.score_name, {})) for kind in LOSSES}
+    binary |= {"operating": SoftPrecisionAtRecall(0.8), "guided": guided}
+    binary |= {"blend": BlendedLoss({"f1": SoftF1(threshold=NINE), "bce": keras.losses.BinaryCrossentropy()})}
+    classes = {kind.__name__: kind() for kind in CLASS_LOSSES}
+    classes |= {"argmax": SoftF1(threshold=Argmax(offsets=[0.0, 0.3, -0.2])), "guided3": GuidedCrossentropy("kappa")}
+    inputs = keras.Input((3,), name="x")
+    outputs = {name: keras.layers.Dense(2, "sigmoid", name=name)(inputs) for name in binary}
+    outputs |= {name: keras.layers.Dense(3, "softmax", name=name)(inputs) for name in classes}
+    found = {kind.__name__: kind(**PARAMETERS.get(kind.score_name, {})) for kind in METRICS}
+    extra = [metrics.PrecisionAtRecall(0.8), metrics.CalibrationError(), metrics.Confusion(average=None)]
+    both = {"SoftF1": [*found.values(), *extra], "argmax": [kind() for kind in CLASS_METRICS]}
+    model = keras.Model(inputs, outputs)
+    model.compile(keras.optimizers.SGD(0.1), {**binary, **classes}, metrics=both, run_eagerly=True)
+    return model
+
+
+def of_other_backends(folder):
+    """Saves a model of this backend unless the folder holds one, also as ONNX, and evaluates all that it holds."""
+    random, folder = np.random.default_rng(0), pathlib.Path(folder)
+    x = random.normal(size=(48, 3)).astype("float32")
+    labels, ids = (x[:, :2] + random.normal(size=(48, 2)) > 0.3).astype("float32"), np.argmax(x, 1)
+    own = folder / f"{BACKEND}.keras"
+    if not own.exists():
+        model = model_with_everything()
+        y = {name: labels if model.get_layer(name).units == 2 else ids for name in model.output_names}
+        model.fit(x, y, batch_size=48, epochs=2, verbose=0)
+        model.save(own)
+        answer = keras_softsets.as_classifier(keras.Model(model.inputs, model.get_layer("SoftF1").output), 0.45)
+        expected = answer.predict(x, verbose=0)
+        np.savez(folder / f"{BACKEND}.npz", x=x, **{name: np.asarray(values) for name, values in expected.items()})
+        answer.export(folder / f"{BACKEND}.onnx", format="onnx", verbose=False)
+    for file in sorted(folder.glob("*.keras")):
+        model = keras.saving.load_model(file)
+        y = {name: labels if model.get_layer(name).units == 2 else ids for name in model.output_names}
+        found = model.evaluate(x, y, batch_size=48, verbose=0, return_dict=True)
+        numbers = {name: np.asarray(ops.convert_to_numpy(value)).tolist() for name, value in found.items()}
+        (folder / f"{file.stem} on {BACKEND}.json").write_text(json.dumps(numbers))
+
+
+ROOT = pathlib.Path(__file__).parents[2]
+PYTHONS = {name: ROOT / f".venv{tail}/bin/python" for name, tail in zip(_backend.BACKENDS, ("", "-jax", "-torch"))}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not all(python.exists() for python in PYTHONS.values()), reason="needs all three environments")
+def test_models_of_any_backend_evaluate_the_same_on_all_and_as_onnx(tmp_path):
+    code = f"import test_backends; test_backends.of_other_backends({str(tmp_path)!r})"
+    for backend, python in [*PYTHONS.items()] * 2:
+        paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests", ROOT / "tests/package")))
+        variables = {**os.environ, "PYTHONPATH": paths, "KERAS_BACKEND": backend}
+        subprocess.run([python, "-c", code], env=variables, check=True)
+    for saved in PYTHONS:
+        one, *others = (json.loads((tmp_path / f"{saved} on {on}.json").read_text()) for on in PYTHONS)
+        assert len(one) > 50
+        for other in others:
+            assert other.keys() == one.keys()
+            for name, value in one.items():
+                np.testing.assert_allclose(other[name], value, rtol=1e-5, atol=1e-5, err_msg=name)
+    onnxruntime = pytest.importorskip("onnxruntime")
+    for saved in PYTHONS:
+        expected = np.load(tmp_path / f"{saved}.npz")
+        session = onnxruntime.InferenceSession(tmp_path / f"{saved}.onnx")
+        answer = dict(zip([o.name for o in session.get_outputs()], session.run(None, {"x": expected["x"]})))
+        np.testing.assert_allclose(answer["probability"], expected["probability"], atol=1e-6)
+        np.testing.assert_array_equal(answer["label"], expected["label"])
