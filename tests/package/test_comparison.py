@@ -267,7 +267,7 @@ def test_calibration_error():
         (model(), {"validation": (X[:50], BINARY[:50] * 0)}, "`validation` must have labels of more than one class"),
         (model(), {"test": (X[:50], BINARY[:50] * np.nan)}, "`test` must have labels that are numbers"),
         (model(), {"train": (X[:50], np.array(["no", "yes"] * 25))}, "`train` must have labels that are numbers"),
-        (model(), {"train": (X[:50].tolist(), BINARY[:50])}, "`train` must have an array for each input"),
+        (model(), {"train": (X[:50].tolist(), BINARY[:50])}, "`train` must have arrays as inputs, np.array"),
         (model(), {"test": (X[:50], BINARY[:50], np.zeros(50))}, "`test` must have sample weights .* from 0 to 0"),
         (model(), {"train": (X[:50], BINARY[:50], np.full(50, np.nan))}, "`train` must have sample weights .* NaN"),
         (model(), {"train": (X[:50], BINARY[:50], ["a"] * 50)}, "`train` must have sample weights .* of type <U1"),
