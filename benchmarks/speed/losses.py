@@ -148,13 +148,25 @@ def _ap_perf(arrays: list[np.ndarray]) -> Run:
     """AP-Perf's F1 layer, on the logits of the first few samples."""
     import torch
 
-    from benchmarks import ap_perf_f1
-
-    layer = ap_perf_f1.layer()
+    layer = adversarial_f1()
     y = torch.tensor((np.arange(AP_PERF_BATCH) % 4 == 0).astype("float32"))
     p = np.clip(arrays[1][:AP_PERF_BATCH, 0], 1e-3, 1 - 1e-3)
     logits = torch.tensor(np.log(p / (1 - p)))
     return _step(logits, lambda: layer(logits, y))
+
+
+def adversarial_f1() -> Any:
+    """Returns Fathony and Kolter's adversarial F1, a function of logits and labels, from their package `ap-perf`."""
+    from ap_perf import MetricLayer, PerformanceMetric
+
+    class F1(PerformanceMetric):
+        def define(self, C: Any) -> Any:
+            return 2 * C.tp / (C.ap + C.pp)
+
+    metric = F1()
+    metric.initialize()
+    metric.enforce_special_case_positive()
+    return MetricLayer(metric)
 
 
 def _step(variable: Any, loss: Callable[[], Any]) -> Run:

@@ -4,10 +4,8 @@ As the offset of class k rises from minus to plus infinity, the samples switch t
 the gap between its log p of class k and that of the best other class is closed. There are n + 1 decisions along the
 way, and cumulative sums give the score of each.
 
-Some scores of the c x c matrix need only two sums, so that a sweep of all classes takes O(n c), besides sorting:
-accuracy and mean costs are a sum of costs over samples; kappa is such a sum divided by the one that chance expects,
-which is linear in the decided weights, too. For others, such as `multiclass_mcc`, the whole matrix is followed, with
-c^2 numbers for each of n decisions, so that a sweep takes O(n c^3).
+Some scores need only two sums (`_linear`), so that a sweep of all classes takes O(n c), besides sorting. For others,
+such as `multiclass_mcc`, the whole matrix is followed, with c^2 numbers for each of n decisions: O(n c^3).
 """
 
 from __future__ import annotations
@@ -26,71 +24,11 @@ from keras_softsets.decisions._decision import TINY
 from keras_softsets.evaluation import evaluate
 from keras_softsets.matrices import ConfusionMatrix
 from keras_softsets.samples import Samples
-from keras_softsets.scores import Score
+from keras_softsets.tuning._linear import as_linear, switched
 from keras_softsets.tuning._thresholds import checked
 
-
-class Linear(NamedTuple):
-    """A score as a function of two sums over samples.
-
-    Attributes:
-        cost: What deciding each sample as each class adds to the first sum, (samples, classes).
-        chance: What it adds to the second sum.
-        value: From the two sums to the score.
-    """
-
-    cost: np.ndarray
-    chance: np.ndarray
-    value: Callable[[np.ndarray, np.ndarray], np.ndarray]
-
-    def along(self, order: np.ndarray, source: np.ndarray, k: int) -> np.ndarray:
-        """Returns the score of each of n + 1 decisions, as samples in this order leave their class for class k."""
-        return self.value(*(_sums(x, order, source, k) for x in (self.cost, self.chance)))
-
-
-def _sums(x: np.ndarray, order: np.ndarray, source: np.ndarray, k: int) -> np.ndarray:
-    before, after = x[order, source], x[order, k]
-    return np.append(0.0, np.cumsum(after)) + np.append(np.cumsum(before[::-1])[::-1], 0.0)
-
-
-def as_linear(score: Score, true: np.ndarray) -> Linear | None:
-    """Returns a score as a function of two sums, or None if it is none of those that are known.
-
-    Args:
-        score: A score of the c x c matrix.
-        true: Labels times weights, (samples, classes), in float64.
-    """
-    costs = _costs(score, true.shape[1])
-    if costs is None:
-        return None
-    total = true.sum()
-    if score.name != "kappa":
-        right = -1.0 if score.name == "multiclass_cost" else 1.0
-        return Linear(right * true @ costs / total, np.zeros_like(true), lambda cost, _: cost)
-    expected = (true.sum(0) @ costs)[None] * true.sum(1, keepdims=True) / total
-
-    def kappa(cost: np.ndarray, chance: np.ndarray) -> np.ndarray:
-        known = chance > 1e-12 * total * costs.max()  # the rest is the effect of rounding on 0
-        return np.where(known, (chance - cost) / np.where(known, chance, 1.0), 0.0)
-
-    return Linear(true @ costs, expected, kappa)
-
-
-def _costs(score: Score, classes: int) -> np.ndarray | None:
-    """The costs of a score that this package registers, (true class, decided class)."""
-    if not score.registered or not score.function.__module__.startswith("keras_softsets."):
-        return None
-    distance = np.abs(np.subtract.outer(np.arange(classes), np.arange(classes))).astype("float64")
-    if score.name == "kappa":
-        weights = score.parameters.get("weights")
-        return {None: (distance > 0) * 1.0, "linear": distance, "quadratic": distance**2}[weights]
-    if score.name == "multiclass_cost":
-        costs = score.parameters.get("costs")
-        return (distance > 0) * 1.0 if costs is None else np.asarray(costs, "float64")
-    return np.eye(classes) if score.name == "multiclass_accuracy" else None
-
-
 _SAME = 1e-12  # the effect of rounding on a logarithm or a score
+_CLOSE = 1e-9  # of two ways to the same score
 _AT_ONCE = 2**20  # numbers in a block of matrices
 _SWEEPS = 100  # a bound that is not reached in practice: two to ten sweeps are enough
 
@@ -117,23 +55,49 @@ def tune_offsets(
 
     along = _matrices_along(samples, score) if score.of == "classes" else _cells_along(samples, score, average)
     log_p = p.astype("float64") if samples.logits else np.log(np.maximum(p.astype("float64"), TINY))
-    offsets, largest = np.zeros(p.shape[1]), _Largest(log_p)
-    best = _number(value(offsets), score)
+    none = np.zeros(p.shape[1])
+    start = _number(value(none), score)
+
+    def ascended(evaluated: Callable[[np.ndarray], float] | None) -> tuple[np.ndarray, float]:
+        return _ascended(lambda path, k: _number(np.concatenate(list(along(path, k))), score), log_p, start, evaluated)
+
+    offsets, best = ascended(None)
+    if (reached := value(offsets)) < best - _CLOSE:  # `evaluate` decides a sample otherwise, by rounding
+        offsets, reached = ascended(value)
+    return Argmax(offsets=tuple(offsets)), reached
+
+
+def _ascended(
+    scored: Callable[[_Path, int], np.ndarray],
+    log_p: np.ndarray,
+    start: float,
+    evaluated: Callable[[np.ndarray], float] | None,
+) -> tuple[np.ndarray, float]:
+    """Returns offsets that no change of one class improves, and their score.
+
+    Args:
+        scored: The score of each decision on the way of a class.
+        log_p: Logarithms of probabilities, (samples, classes).
+        start: The score without offsets.
+        evaluated: What says whether a step is one; `None` to trust the scores on the way.
+    """
+    offsets, largest, best = np.zeros(log_p.shape[1]), _Largest(log_p), start
     for _ in range(_SWEEPS):
         before = best
         for k in range(len(offsets)):
             path = largest.path(k)
-            values = _number(np.concatenate(list(along(path, k))), score)
-            if values.max() <= best:
+            values = scored(path, k)
+            if values.max() <= best + _SAME:
                 continue
             tried = offsets.copy()
-            tried[k] = _best_offset(path, values)
-            if (reached := value(tried)) > best + _SAME:  # never worse than no offsets
+            tried[k], found = _best_offset(path, values)
+            reached = found if evaluated is None else evaluated(tried)
+            if reached > best + _SAME:  # never worse than no offsets
                 offsets, best = tried, reached
                 largest.move(k, tried[k])
         if best == before:
             break
-    return Argmax(offsets=tuple(offsets)), best
+    return offsets, best
 
 
 class _Largest:
@@ -168,13 +132,17 @@ class _Largest:
         return _Path(order, source[order], offset[order])
 
 
-def _best_offset(path: _Path, values: np.ndarray) -> float:
-    """The offset of the best of the n + 1 decisions, halfway between two samples; if tied, the one nearest to 0."""
+def _best_offset(path: _Path, values: np.ndarray) -> tuple[float, float]:
+    """The offset of the best of the n + 1 decisions, halfway between two samples, and its score.
+
+    If several are tied, it is the offset nearest to 0.
+    """
     ends = np.concatenate([path.offset[:1] - 2, path.offset, path.offset[-1:] + 2])
     middle = ends[:-1] + np.diff(ends) / 2
     values = np.where(np.diff(ends) > _SAME, values, -np.inf)  # samples that switch together
     best = np.flatnonzero(values >= values.max() - _SAME)
-    return float(middle[best[np.argmin(np.abs(middle[best]))]])
+    nearest = best[np.argmin(np.abs(middle[best]))]
+    return float(middle[nearest]), float(values[nearest])
 
 
 Along = Callable[[_Path, int], Iterator[np.ndarray]]
@@ -244,7 +212,7 @@ def _pooled_along(sides: tuple[np.ndarray, np.ndarray], score: scores.Score) -> 
     missed = [side.sum(1, keepdims=True) - side for side in sides]
 
     def along(path: _Path, k: int) -> Iterator[np.ndarray]:
-        yield _scored(score, np.stack([_sums(x, path.order, path.source, k) for x in (*sides, *missed)]))
+        yield _scored(score, np.stack([switched(x, path.order, path.source, k) for x in (*sides, *missed)]))
 
     return along
 

@@ -8,7 +8,7 @@ import os
 import platform
 from pathlib import Path
 
-from benchmarks import machine
+from benchmarks.speed import results
 
 FILE = "environment.json"
 _PACKAGES = ("tensorflow", "keras", "keras-softsets", "numpy", "scikit-learn")
@@ -24,9 +24,9 @@ def read(folder: Path) -> dict[str, str]:
 def write(folder: Path) -> None:
     """Writes versions and the machine to `folder`; keeps the versions of packages that only an earlier run had."""
     earlier = {name: version for name, version in read(folder).items() if name in _ADVERSARIAL}
-    now = {name: version for name in _ADVERSARIAL if (version := machine.version(name))}
+    now = {name: version for name in _ADVERSARIAL if (version := results.version(name))}
     facts = {"Python": platform.python_version()}
     facts |= {name: importlib.metadata.version(name) for name in _PACKAGES} | earlier | now
-    facts["machine:"] = f"{os.cpu_count()} CPU cores, {machine.processor()}, shared with other jobs"
+    facts["machine:"] = f"{os.cpu_count()} CPU cores, {results.processor()}, shared with other jobs"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / FILE).write_text(json.dumps(facts, indent=2) + "\n")

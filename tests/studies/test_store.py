@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from benchmarks import machine
+from benchmarks.speed import results as on_disk
 from studies import catalog, evidence
 from studies.harness import environment, report, store
 from studies.harness.store import RESULTS, Store
@@ -112,7 +112,7 @@ def test_versions_that_only_an_earlier_run_had_are_kept(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(environment, "_ADVERSARIAL", ("pytest",))
         environment.write(tmp_path)
-        patch.setattr(machine, "version", lambda package: None)
+        patch.setattr(on_disk, "version", lambda package: None)
         environment.write(tmp_path)
         assert environment.read(tmp_path)["pytest"] == pytest.__version__
     environment.write(tmp_path)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from benchmarks import ap_perf_f1
+from benchmarks.speed.losses import adversarial_f1
 from studies.engine import evaluation, network
 from studies.engine.data import Trials
 from studies.harness.store import Line
@@ -49,7 +49,7 @@ def _train(trials: Trials, deadline: float) -> tuple[torch.nn.Module, float, flo
     x, y = (torch.tensor(array[0]) for array in (trials.train.x, trials.train.y))
     torch.manual_seed(int(trials.seeds[0]))
     model = build(network.initial_weights(x.shape[1], trials.seeds))
-    criterion, optimizer = ap_perf_f1.layer(), torch.optim.Adam(model.parameters(), lr=1e-3)
+    criterion, optimizer = adversarial_f1(), torch.optim.Adam(model.parameters(), lr=1e-3)
     best_model, best_score, best_step = copy.deepcopy(model), -1.0, 0
     for step, rows in enumerate(_batches(len(x)), start=1):
         if time.process_time() >= deadline:
