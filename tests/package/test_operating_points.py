@@ -182,7 +182,8 @@ def check_metric(score, decision, y, p):
     metric = metrics.SoftSetMetric(score, threshold=decision, average=None, dtype="float64")
     found = keras.ops.convert_to_numpy(metric(y, p))
     assert (exact - 1e-4 <= found).all(), (exact, found)
-    assert (found <= exact + 1e-12).all(), (exact, found)
+    digits = 1e-12 if found.dtype == "float64" else 1e-6  # JAX has no float64 in metrics
+    assert (found <= exact + digits).all(), (exact, found)
     cells = reference.cells(y, p >= np.float32(metric.threshold()), heaviside=reference.step)
     (reached,) = reference.SCORES[score](*cells)
     np.testing.assert_allclose(found, np.where(found, reached, 0), rtol=0, atol=1e-12)
