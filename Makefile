@@ -70,7 +70,7 @@ quick: $(VENV)/.dev  ## ruff and the core of the tests, in about a minute
 test: lint unit  ## linters and the tests of the package, at the same time
 
 unit: $(VENV)/.dev
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not pages" $(PACKAGE)
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not pages and not processes" $(PACKAGE)
 
 test-all: lint test-jax-core test-torch-core  ## everything: also studies, pages, notebook, wheels, examples, backends
 	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=term

@@ -16,6 +16,7 @@ from keras_softsets.callbacks import WindowedEarlyStopping
 SCRIPT = pathlib.Path(__file__).parents[1] / "scripts" / "train_killed.py"
 
 
+@pytest.mark.processes
 def test_killed_training_ends_as_if_it_had_not_been_killed(tmp_path):
     kills = [
         "0:writing",

@@ -270,6 +270,7 @@ def test_training_uses_them_and_logs_them():
     assert loss.weights == END
 
 
+@pytest.mark.processes
 def test_killed_training_ends_as_if_it_had_not_been_killed(tmp_path):
     whole, killed = json.loads(processes.run_well(SCRIPT, tmp_path, 2, 4, 7).splitlines()[-1])
     assert killed == whole  # to the last bit

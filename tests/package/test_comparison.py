@@ -104,7 +104,8 @@ def test_several_classes_and_several_at_once():
     grades = small(model(3, "softmax"), GRADES, score="kappa", weights="quadratic")
     assert isinstance(grades.best_decision, (str, Argmax))
     assert "at the argmax" in grades.table()
-    hot = small(model(3, "softmax"), np.eye(3, dtype="float32")[GRADES])
+    two = {"ce": "categorical_crossentropy", "f1": SoftF1(threshold="argmax")}
+    hot = small(model(3, "softmax"), np.eye(3, dtype="float32")[GRADES], two)
     assert hot.task.kind == "classes"
     several = small(model(3), SEVERAL)
     assert several.task.kind == "multilabel"
@@ -219,10 +220,10 @@ def test_a_clear_difference_is_found_and_the_same_predictions_have_none(rng):
 def test_two_copies_of_one_loss_rarely_differ():
     """Seeds and samples both vary; the interval must include 0 in 19 of 20 comparisons."""
     rng, inside = np.random.default_rng(0), 0
-    for _ in range(2000):
+    for _ in range(500):
         over_samples = rng.normal() * 0.02  # hits all seeds alike
         inside += (found := interval_of(over_samples + rng.normal(size=5) * 0.03, 0.02**2)).low <= 0 <= found.high
-    assert 0.94 <= inside / 2000 <= 0.985
+    assert 0.93 <= inside / 500 <= 0.99
 
 
 def test_quantiles_of_t():

@@ -42,6 +42,7 @@ def exported(tmp_path_factory):
     return folder, expected
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("kind", [kind.__name__ for kind in KINDS])
 def test_fresh_process_without_keras_gives_the_same_numbers_and_labels(exported, kind):
     folder, expected = exported

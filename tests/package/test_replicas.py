@@ -223,6 +223,7 @@ def run_workers(folder, *scripts, **more):
             worker.kill()
 
 
+@pytest.mark.processes
 def test_two_workers_reproduce_the_losses_of_one_process(undisturbed, tmp_path):
     output, folder = undisturbed
     alone = processes.run_well(EXAMPLE, "--smoke", "--directory", tmp_path)
@@ -235,6 +236,7 @@ def test_two_workers_reproduce_the_losses_of_one_process(undisturbed, tmp_path):
         np.testing.assert_allclose(a, b, rtol=0, atol=WEIGHT_TOLERANCE)
 
 
+@pytest.mark.processes
 def test_a_killed_worker_costs_nothing_but_the_unfinished_epoch(undisturbed, tmp_path):
     # An epoch has five steps, so the second worker dies in the middle of the second epoch.
     killed = run_workers(tmp_path, EXAMPLE, SCRIPTS / "workers_killed.py", KILL_AT_STEP="8")

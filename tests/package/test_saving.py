@@ -112,6 +112,7 @@ def test_a_compiled_model_evaluates_the_same_and_trains_on_after_loading(tmp_pat
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.processes
 def test_a_fresh_process_loads_without_custom_objects(tmp_path):
     model = compiled_model({"out": SoftSetLoss("f_beta", beta=2)})
     model.save(tmp_path / "model.keras")

@@ -31,6 +31,7 @@ def test_concurrent_exports_do_not_collide(children):
             np.testing.assert_allclose(probability, [[1 / (1 + np.exp(-child))]], atol=1e-6)
 
 
+@pytest.mark.processes
 def test_killed_export_leaves_no_version(children):
     folder, _ = children
     (left,) = (folder / "killed").iterdir()
