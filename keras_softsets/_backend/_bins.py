@@ -53,7 +53,7 @@ class Intervals:
 
     def _ends(self, p: Tensor, interval: Tensor, weight: Tensor) -> list[Tensor]:
         """The weights times the distances to the end of the interval, and from its start."""
-        start, end = (ops.take(ops.convert_to_tensor(x), interval) for x in (self.start, self.end))
+        start, end = (_backend.look_up(ops.convert_to_tensor(x), interval) for x in (self.start, self.end))
         return [weight * (end - p), weight * (p - start)]
 
     def _sums(self, index: Tensor, values: list[Tensor], labels: int) -> Tensor:
@@ -103,10 +103,11 @@ class Intervals:
         places = 2 * self.size + 1
         below = _backend.count_below(p, self.bounds[1:-1])
         at = ops.convert_to_tensor(self.rounded)
-        on_start, on_end = (ops.cast(ops.equal(p, ops.take(at, below + k)), "int32") for k in (0, 1))
+        on_start, on_end = (ops.cast(ops.equal(p, _backend.look_up(at, below + k)), "int32") for k in (0, 1))
         place = 2 * below + 1 - on_start + on_end + places * ops.arange(p.shape[-1], dtype="int32")
         slope = ops.cast(self.slope, p.dtype)
         of_negatives, of_positives = (
-            ops.take(ops.reshape(ops.einsum("tc,tk->ck", pull, slope), (-1,)), place) for pull in (negative, positive)
+            _backend.look_up(ops.reshape(ops.einsum("tc,tk->ck", pull, slope), (-1,)), place)
+            for pull in (negative, positive)
         )
         return of_negatives + y * (of_positives - of_negatives)

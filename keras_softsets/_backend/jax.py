@@ -41,6 +41,7 @@ from keras_softsets._backend.portable import sum_sides as sum_sides
 
 DTYPE_ERRORS = (TypeError, ValueError)  # what an operation raises for tensors of different dtypes
 FEW_ROWS = 16  # thresholds up to which h itself, fused with its sums, is cheaper than a histogram
+LOOKS_UP = False  # whether slopes at few thresholds are looked up: here, they are fused with their use
 _LANES = 512  # groups of samples with bins of their own, so that sums are short
 _DIFFERENTIATED = ("JVPTracer", "LinearizeTracer")
 
@@ -110,6 +111,11 @@ def from_bit_patterns(x: Tensor) -> Tensor:
 def count_below(p: Tensor, bounds: np.ndarray) -> Tensor:
     """How many of the bounds, in rising order, each number reaches, as int32."""
     return jnp.searchsorted(jnp.asarray(bounds), p, side="right", method="scan_unrolled").astype("int32")
+
+
+def look_up(table: Tensor, index: Tensor) -> Tensor:
+    """The entries of a table of one axis."""
+    return ops.take(table, index)
 
 
 # Sums

@@ -41,8 +41,11 @@ def sum_cells(
         per_class: Whether there is one threshold for each class.
     """
     rows = [np.asarray(thresholds, "float64")] if per_class else list(thresholds)
-    pieces = heaviside.pieces(thresholds) if len(rows) > _backend.FEW_ROWS else None
-    kernel = _OneByOne(heaviside, rows) if pieces is None else Intervals(pieces)
+    many = len(rows) > _backend.FEW_ROWS
+    pieces = heaviside.pieces(thresholds) if many or (_backend.LOOKS_UP and not per_class) else None
+    kernel: Any = Intervals(pieces) if many and pieces is not None else _OneByOne(heaviside, rows)
+    if not many and pieces is not None:
+        kernel.slopes = Intervals(pieces).slopes  # a look-up is cheaper than differentiating h
     return _differentiable(kernel, samples)
 
 

@@ -37,7 +37,10 @@ from keras_softsets._backend.portable import sum_sides as sum_sides
 DTYPE_ERRORS = (TypeError, ValueError, RuntimeError)  # what an operation raises for tensors of different dtypes
 FEW_ROWS = 2  # thresholds up to which h itself is cheaper than a histogram: every operation passes over the data
 
+LOOKS_UP = True  # whether slopes at few thresholds are looked up
+
 _NO_FLOAT64 = ("mps",)
+_FEW_BOUNDS = 32  # with which to compare all numbers is cheaper than a search
 _BLOCK = 2**12  # numbers that are added up in float32
 STATE = (
     "float64" if torch.device(get_device()).type not in _NO_FLOAT64 else "float32"
@@ -104,7 +107,17 @@ def from_bit_patterns(x: Tensor) -> Tensor:
 
 def count_below(p: Tensor, bounds: np.ndarray) -> Tensor:
     """How many of the bounds, in rising order, each number reaches, as int32."""
+    if len(bounds) <= _FEW_BOUNDS:
+        count = torch.zeros_like(p, dtype=torch.int8)
+        for bound in bounds.tolist():
+            count += p.detach() >= bound
+        return count.to(torch.int32)
     return torch.bucketize(p.detach(), torch.as_tensor(bounds, device=p.device), right=True, out_int32=True)
+
+
+def look_up(table: Tensor, index: Tensor) -> Tensor:
+    """The entries of a table of one axis."""
+    return torch.index_select(table, 0, index.reshape(-1)).reshape(index.shape)  # `ops.take` takes thrice as long
 
 
 # Sums
