@@ -186,7 +186,7 @@ def check_metric(score, decision, y, p):
     assert (found <= exact + digits).all(), (exact, found)
     cells = reference.cells(y, p >= np.float32(metric.threshold()), heaviside=reference.step)
     (reached,) = reference.SCORES[score](*cells)
-    np.testing.assert_allclose(found, np.where(found, reached, 0), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found, np.where(found, reached, 0), rtol=0, atol=digits)
 
 
 @pytest.mark.parametrize("bits", [2, 3, 5, 8, 12])
