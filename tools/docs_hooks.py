@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import os
 import re
 from pathlib import Path
@@ -17,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 NOT_FOR_USERS = re.compile(
     r"Named\w+|CellsMetric|OperatingPointMetric|AtRate|Thresholds|[A-Z_]+_[A-Z]+|COLOURS|STYLES|GRID"
 )
+DIRECTIVE = r"^::: (keras_softsets\.\w+)$((?:\n    .*$)*)"
 PROJECT_PAGES = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
 
 
@@ -55,8 +58,38 @@ def as_page(text: str) -> str:
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Lists the members of each package: mkdocstrings leaves out what is imported from private modules."""
     markdown = markdown.replace("<!-- colab -->\n", colab_badge())
-    pattern = r"^::: (keras_softsets\.\w+)$((?:\n    .*$)*)"
-    return re.sub(pattern, lambda found: with_members(*found.groups()), markdown, flags=re.M)
+    markdown = re.sub(DIRECTIVE, lambda found: with_members(*found.groups()), markdown, flags=re.M)
+    return markdown.replace("<!-- names -->", table_of_names(markdown))
+
+
+def table_of_names(markdown: str) -> str:
+    """Returns a table of everything that the page's directives show: a link, and the first line of the docstring."""
+    rows = ["| name | what it is |", "|---|---|"]
+    for path, options in re.findall(DIRECTIVE, markdown, flags=re.M):
+        listed = re.search(r"members: \[(.*)\]", options)
+        paths = [f"{path}.{name}" for name in listed[1].split(", ")] if listed else [path]
+        rows += [f"| [`{each.rpartition('.')[2]}`][{each}] | {first_line(each)} |" for each in paths]
+    return "\n".join(rows)
+
+
+def first_line(path: str) -> str:
+    """Returns the first line of a docstring, where the name is defined in or below its module, or else anywhere."""
+    module, _, name = path.rpartition(".")
+    below = str(ROOT / module.replace(".", "/"))
+    found = sorted(first_lines().get(name, []), key=lambda each: not each[0].startswith(below))
+    assert found, f"{path} has no docstring"
+    return found[0][1].replace("|", "\\|")
+
+
+@functools.cache
+def first_lines() -> dict[str, list[tuple[str, str]]]:
+    """Returns the files that define a class or function of each name, with the first line of its docstring."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for file in sorted((ROOT / "keras_softsets").rglob("*.py")):
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and (text := ast.get_docstring(node)):
+                found.setdefault(node.name, []).append((str(file), text.splitlines()[0]))
+    return found
 
 
 def colab_badge() -> str:

@@ -20,18 +20,17 @@ _BLEND = "#1e8449"
 _MARKS = "oPXsDv^<>phd*8"
 
 
-def write(results: Results, labels: Labels, batch_sizes: list[int], path: Path) -> None:
-    """Writes one row of panels for each batch size, the same file for the same results."""
+def write(results: Results, labels: Labels, batch_size: int, path: Path) -> None:
+    """Writes two panels for a batch size, the same file for the same results."""
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.hashsalt"] = "recipes"
-    figure, axes = plt.subplots(
-        len(batch_sizes), 2, figsize=(11, 4.2 * len(batch_sizes)), squeeze=False, constrained_layout=True
-    )
-    for line, size in zip(axes, batch_sizes, strict=True):
-        for axis, (column, label) in zip(line, _PANELS.items(), strict=True):
-            _draw(axis, results, labels, size, column)
-            axis.set(xlabel=label, ylabel="F1 at 0.5", title=f"batches of {size:,}")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right upper", fontsize=8, frameon=False)
+    figure, axes = plt.subplots(1, 2, figsize=(8, 5.4), sharey=True, constrained_layout=True)
+    for axis, (column, label) in zip(axes, _PANELS.items(), strict=True):
+        _draw(axis, results, labels, batch_size, column)
+        axis.set(xlabel=f"{label}, batches of {batch_size:,}")
+        axis.locator_params("x", nbins=5)
+    axes[0].set(ylabel="F1 at 0.5")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None, "Creator": None})
     plt.close(figure)
@@ -42,7 +41,7 @@ def _draw(axis: plt.Axes, results: Results, labels: Labels, batch_size: int, col
     for number, method in enumerate(methods_at(results, batch_size)):
         point = [mean(results, method, batch_size, each, data) for each in (column, "f1_at_half")]
         mark = _MARKS[number % len(_MARKS)]
-        axis.scatter(*point, color=_colour(method), marker=mark, s=45, label=labels[method], alpha=0.85)
+        axis.scatter(*point, color=_colour(method), marker=mark, s=70, label=labels[method], alpha=0.85)
 
 
 def _colour(method: str) -> str:
@@ -73,7 +72,7 @@ def figures(folder: Path, images: Path) -> None:
     """Draws the figure, the same file for the same results."""
     results = read(plan.TABULAR, plan.BATCH_SIZES["tabular"], folder)
     if sizes := [size for size in plan.BATCH_SIZES["tabular"] if shared_data(results, size)]:
-        write(results, _labels(plan.TABULAR), sizes, images / "recipes.svg")
+        write(results, _labels(plan.TABULAR), max(sizes), images / "recipes.svg")
 
 
 def _tabular_left(folder: Path) -> Iterator[str]:
