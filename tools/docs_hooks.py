@@ -58,6 +58,8 @@ def as_page(text: str) -> str:
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Lists the members of each package: mkdocstrings leaves out what is imported from private modules."""
     markdown = markdown.replace("<!-- colab -->\n", colab_badge())
+    # A line that begins with a comment would end its paragraph.
+    markdown = re.sub(r"<!-- (number: [^>]*|end) -->", "", markdown)
     markdown = re.sub(DIRECTIVE, lambda found: with_members(*found.groups()), markdown, flags=re.M)
     return markdown.replace("<!-- names -->", table_of_names(markdown))
 
