@@ -3,7 +3,7 @@
     python examples/multi_label.py
 
 Predictions of shape (n, labels) are `labels` problems side by side. With "macro", each label counts the same, so the
-rare ones are learnt; "micro" adds up the cells of all labels, so the common ones dominate. The data are generated. A
+rare ones are learned; "micro" adds up the cells of all labels, so the common ones dominate. The data are generated. A
 run takes about a minute; an interrupted run starts from the beginning.
 """
 

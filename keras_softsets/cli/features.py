@@ -18,7 +18,7 @@ _RARE = 5  # a category in fewer training rows counts as unknown
 
 
 def usable_columns(table: Table, left_out: Sequence[str]) -> dict[str, str]:
-    """Returns the kind of each column that can be learnt from; warns about those that cannot, and refuses dates."""
+    """Returns the kind of each column that can be learned from; warns about those that cannot, and refuses dates."""
     kinds = {name: kind_of(name, values).kind for name, values in table.items() if name not in left_out}
     dates = [name for name, kind in kinds.items() if kind == "date"]
     if dates:

@@ -152,7 +152,7 @@ def labels_of(name: str, values: Sequence[str], positive: str | None, fewest: in
     missing = next((value for value in counts if value.lower() in MISSING - {"none"}), None)  # "none" may be a class
     if missing is not None:
         raise ValueError(
-            "`label` must have a value in each row; remove rows without. "
+            "`label` must have a value in each row; remove rows without one. "
             f"Received: {name}, which is {missing!r} in {counts[missing]} rows"
         )
     if positive is not None and positive not in counts:

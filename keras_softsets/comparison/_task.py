@@ -67,8 +67,8 @@ def task_of(labels: np.ndarray, outputs: int, score: scores.Score) -> Task:
     if outputs == 1:
         if score.of == "classes":
             raise ValueError(
-                "`score` must be a score of one class for a model with one output, such as 'cohen_kappa' for 'kappa'. "
-                f"Received: score={score!r}"
+                "`score` must be a score of one class for a model with one output, such as 'cohen_kappa' instead of "
+                f"'kappa'. Received: score={score!r}"
             )
         return Task("binary", False, score)
     ids = labels.ndim == 1 or labels.shape[-1] == 1

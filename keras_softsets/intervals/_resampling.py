@@ -81,7 +81,7 @@ _NORMAL = NormalDist()
 
 
 def half_width(level: float, samples: float) -> float:
-    """Returns how many standard deviations a bootstrap interval reaches, for so many samples.
+    """Returns how many standard deviations a bootstrap interval reaches, for this many samples.
 
     Resamples of m samples vary by (m - 1) / m of the true variance, and nobody knows the variance: the expanded
     interval takes t instead of z, times sqrt(m / (m - 1)).

@@ -129,6 +129,23 @@ def test_the_api_page_lists_every_public_class_and_function():
     assert classes <= listed
 
 
+@pytest.mark.parametrize("page", ["losses", "metrics", "tools"])
+def test_an_api_page_has_a_row_for_each_of_its_names(page):
+    text = on_page_markdown((DOCS / "api" / f"{page}.md").read_text())
+    members = re.findall(r"^::: (\S+)\n(?: .*\n)*?      members: \[(.*)\]", text, re.MULTILINE)
+    paths = [f"{module}.{name}" for module, names in members for name in names.split(", ")]
+    assert len(paths) > 20
+    for path in paths:
+        (line,) = re.findall(rf"^\| \[`\w+`\]\[{re.escape(path)}\] \| (.+) \|$", text, re.MULTILINE)
+        found = getattr(importlib.import_module(path.rpartition(".")[0]), path.rpartition(".")[2])
+        assert line == found.__doc__.splitlines()[0]
+
+
+def test_no_marker_of_a_number_ends_a_paragraph():
+    text = "found is\n<!-- number: kappa gain -->0.036 ± 0.008<!-- end --> here\n"
+    assert on_page_markdown(text) == "found is\n0.036 ± 0.008 here\n"
+
+
 def test_the_home_page_answers_three_questions_with_a_click():
     home = (DOCS / "index.md").read_text()
     links = dict(re.findall(r"\[\**([^\]*]+)\**\]\(([^)#]+)", home))

@@ -52,7 +52,7 @@ def wmw(labels: tf.Tensor, logits: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
 def dice_logits(labels: tf.Tensor, logits: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     """Dice of logits as the mean of one coefficient for each sample, y x / (y^2 + x^2).
 
-    That is 0 for every negative, whatever the network predicts, so only positives are learnt from.
+    That is 0 for every negative, whatever the network predicts, so only positives are learned from.
     """
     coefficients = labels * logits / (labels + tf.square(logits) + 1e-7)
     return 1 - tf.math.divide_no_nan(tf.reduce_sum(weights * coefficients, 0), tf.reduce_sum(weights, 0))
