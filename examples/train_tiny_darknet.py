@@ -4,7 +4,7 @@
     python examples/train_tiny_darknet.py --task frog --threshold 0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 --delta 0.2
 
 The second command uses the loss of the paper's code, a mean over thresholds with more slope near 0 and 1; it reaches
-the same F1 on frogs in half the epochs.
+the same F1 on frogs in half the epochs. `--loss bce` trains with cross-entropy, to compare with.
 
 Made for GPUs: it uses all it finds. Kill it at any time and run the same command again, and training resumes with the
 interrupted epoch. On a CPU an epoch takes minutes; --steps makes epochs shorter, and TF_ENABLE_ONEDNN_OPTS=1 in the
