@@ -74,9 +74,11 @@ if TYPE_CHECKING:
     from keras_softsets._backend.torch import LOOKS_UP as LOOKS_UP
     from keras_softsets._backend.torch import cleaned as cleaned
     from keras_softsets._backend.torch import count_below as count_below
+    from keras_softsets._backend.torch import faster as faster
     from keras_softsets._backend.torch import from_bit_patterns as from_bit_patterns
     from keras_softsets._backend.torch import gradient as gradient
     from keras_softsets._backend.torch import look_up as look_up
+    from keras_softsets._backend.torch import products as products
     from keras_softsets._backend.torch import with_gradient as with_gradient
 
 _chosen = importlib.import_module(f"{__name__}.{keras.config.backend()}")

@@ -35,6 +35,24 @@ class Intervals:
         same = self.start == self.end
         self.start[same] = np.nextafter(self.end[same], np.float32(-1))
 
+    @property
+    def plain(self) -> bool:
+        """Whether the functions do not jump, and no two edges are the same in float32."""
+        return np.array_equal(self.left[:, 1:], self.right[:, :-1]) and bool(np.all(np.diff(self.rounded) > 0))
+
+    def shares(self, p: Tensor) -> Tensor:
+        """How much of each interval lies below p, (..., intervals)."""
+        start, width = self.edges[:-1], np.diff(self.edges)
+        near = start.astype("float32")
+        # Less the float32 number beside the edge, which loses no digit, then what lies between that and the edge.
+        near, beside, per_width = (_backend.constant(x.astype("float32")) for x in (near, near - start, 1 / width))
+        return ops.clip((p[..., None] - near + beside) * per_width, 0.0, 1.0)
+
+    def place(self, p: Tensor) -> Tensor:
+        """Where in a table of slopes: on edge 0, inside interval 0, on edge 1, and so on. The edges are `plain`."""
+        reached = ops.sum(ops.sign(p[..., None] - _backend.constant(self.rounded)), -1)
+        return ops.clip(ops.cast(reached, "int32") + self.size, 0, 2 * self.size)  # NaN is anywhere
+
     def cells(self, y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
         """The cells, (4, thresholds, classes)."""
         interval = _backend.count_below(p, self.bounds[1:-1])
@@ -100,12 +118,16 @@ class Intervals:
 
     def slopes(self, negative: Tensor, positive: Tensor, y: Tensor, p: Tensor) -> Tensor:
         """The gradient in p, from how much a loss rises with h of negatives and of positives, (thresholds, classes)."""
-        places = 2 * self.size + 1
         below = _backend.count_below(p, self.bounds[1:-1])
         at = ops.convert_to_tensor(self.rounded)
         on_start, on_end = (ops.cast(ops.equal(p, _backend.look_up(at, below + k)), "int32") for k in (0, 1))
-        place = 2 * below + 1 - on_start + on_end + places * ops.arange(p.shape[-1], dtype="int32")
-        slope = ops.cast(self.slope, p.dtype)
+        return self.slopes_at(2 * below + 1 - on_start + on_end, negative, positive, y)
+
+    def slopes_at(self, place: Tensor, negative: Tensor, positive: Tensor, y: Tensor) -> Tensor:
+        """The same where places in the table of slopes are known."""
+        places, classes = 2 * self.size + 1, place.shape[-1]
+        place = place if classes == 1 else place + places * ops.arange(classes, dtype="int32")
+        slope = ops.cast(self.slope, y.dtype)
         of_negatives, of_positives = (
             _backend.look_up(ops.reshape(ops.einsum("tc,tk->ck", pull, slope), (-1,)), place)
             for pull in (negative, positive)

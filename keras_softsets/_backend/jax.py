@@ -40,8 +40,10 @@ from keras_softsets._backend.portable import sum_moving_cells as sum_moving_cell
 from keras_softsets._backend.portable import sum_sides as sum_sides
 
 DTYPE_ERRORS = (TypeError, ValueError)  # what an operation raises for tensors of different dtypes
-FEW_ROWS = 16  # thresholds up to which h itself, fused with its sums, is cheaper than a histogram
+FEW_ROWS = 2  # thresholds up to which h itself, fused with its sums, is cheaper than a histogram: on CPUs
+_FEW_ELSEWHERE = 16  # and on accelerators, where histograms are slow
 LOOKS_UP = False  # whether slopes at few thresholds are looked up: here, they are fused with their use
+_FEW_BOUNDS = 32  # with which to compare all numbers is cheaper than a search
 _LANES = 512  # groups of samples with bins of their own, so that sums are short
 _DIFFERENTIATED = ("JVPTracer", "LinearizeTracer")
 
@@ -110,6 +112,8 @@ def from_bit_patterns(x: Tensor) -> Tensor:
 
 def count_below(p: Tensor, bounds: np.ndarray) -> Tensor:
     """How many of the bounds, in rising order, each number reaches, as int32."""
+    if len(bounds) <= _FEW_BOUNDS:
+        return sum([(p >= bound).astype("int32") for bound in bounds], jnp.zeros(p.shape, "int32"))
     return jnp.searchsorted(jnp.asarray(bounds), p, side="right", method="scan_unrolled").astype("int32")
 
 
@@ -131,6 +135,14 @@ def sum_samples(*arrays: Tensor) -> Tensor:
     return jnp.stack([total(x) for x in arrays])
 
 
+def products(x: Tensor, y: Tensor) -> Tensor:
+    """Sums of products over samples, (classes, rows, columns), of (samples, classes, rows) and (..., columns)."""
+    x, y = x.astype(wide()), y.astype(wide())
+    if x.shape[1] == 1:  # XLA runs a batch of products in threads of its own, which start slowly
+        return (x[:, 0].T @ y[:, 0])[None]
+    return jnp.einsum("ncr,nck->crk", x, y)
+
+
 def bin_sums(index: Tensor, values: list[Tensor], size: int) -> Tensor:
     """Sums numbers by bin, (values, size); each bin is the sum of many short sums, those of neighbouring samples."""
     most = min(_LANES, max(2**22 // size, 1), max(index.size // 32, 1))
@@ -144,6 +156,34 @@ def bin_sums(index: Tensor, values: list[Tensor], size: int) -> Tensor:
 
     sums = jnp.stack([jax.vmap(of_group)(grouped(index), grouped(x).astype(wide())) for x in values])
     return total(sums, 1)
+
+
+def faster(by_row: Any, binned: Any, rows: int) -> Any:
+    """The faster of two kernels, which may depend on the device."""
+    return binned if rows > _FEW_ELSEWHERE else _ByDevice(binned, by_row)
+
+
+class _ByDevice:
+    """A kernel for CPUs and one for other devices; a compiled step has that of the device it is compiled for."""
+
+    def __init__(self, on_cpu: Any, elsewhere: Any) -> None:
+        self.on_cpu, self.elsewhere = on_cpu, elsewhere
+
+    def cells(self, *arrays: Any) -> Tensor:
+        """The cells, (4, rows, classes)."""
+        return self._either("cells", arrays)
+
+    def slopes(self, *arrays: Any) -> Tensor:
+        """The gradient in p."""
+        return self._either("slopes", arrays)
+
+    def _either(self, name: str, arrays: tuple[Any, ...]) -> Tensor:
+        on_cpu, elsewhere = getattr(self.on_cpu, name), getattr(self.elsewhere, name)
+        known = [x for x in arrays if x is not None]
+        if all(map(is_eager, known)):
+            cpu = all(device.platform == "cpu" for x in known for device in x.devices())
+            return on_cpu(*arrays) if cpu else elsewhere(*arrays)
+        return jax.lax.platform_dependent(*arrays, cpu=on_cpu, default=elsewhere)
 
 
 def cleaned(samples: Any) -> Any:

@@ -10,6 +10,7 @@ gradient of their own, histograms.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from keras_softsets.heaviside import Heaviside
     from keras_softsets.samples import Samples
 
+_AT_ONCE = 2**16  # samples times intervals, up to which a product of matrices is cheaper than a histogram
 _FEW = 16  # thresholds, up to which a loop over them is written out
 _SLACK = 1e-6  # share of the total by which float32 sums may miss a rate
 
@@ -41,11 +43,13 @@ def sum_cells(
         per_class: Whether there is one threshold for each class.
     """
     rows = [np.asarray(thresholds, "float64")] if per_class else list(thresholds)
-    many = len(rows) > _backend.FEW_ROWS
-    pieces = heaviside.pieces(thresholds) if many or (_backend.LOOKS_UP and not per_class) else None
-    kernel: Any = Intervals(pieces) if many and pieces is not None else _OneByOne(heaviside, rows)
-    if not many and pieces is not None:
-        kernel.slopes = Intervals(pieces).slopes  # a look-up is cheaper than differentiating h
+    needs_pieces = len(rows) > _backend.FEW_ROWS or (_backend.LOOKS_UP and not per_class)
+    pieces = heaviside.pieces(thresholds) if needs_pieces else None
+    kernel: Any = _OneByOne(heaviside, rows)
+    if pieces is not None:
+        intervals = Intervals(pieces)
+        small = intervals.plain and math.prod(samples.prediction.shape) * intervals.size <= _AT_ONCE
+        kernel = _AtOnce(intervals) if small else _backend.faster(kernel, intervals, len(rows))
     return _differentiable(kernel, samples)
 
 
@@ -122,6 +126,31 @@ class _OneByOne:
 
     def _tensor(self) -> Tensor:
         return ops.cast(np.asarray(self.rows), "float32")
+
+
+class _AtOnce:
+    """Cells of small batches, where the number of operations counts: all intervals in one product of matrices.
+
+    Every h is its value at 0, and in each interval that p reaches or has passed, that share of its rise there.
+    """
+
+    def __init__(self, intervals: Intervals) -> None:
+        self.intervals = intervals
+        self.rise = np.column_stack([intervals.right - intervals.left, intervals.left[:, 0]])
+
+    def cells(self, y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
+        """The cells, (4, rows, classes)."""
+        both = ops.stack(sides(y, w)[::-1], -1)  # (samples, classes, label)
+        shares = ops.concatenate([self.intervals.shares(p), ops.ones_like(p)[..., None]], -1)
+        reached = _backend.products(both, shares)  # (classes, label, intervals), and the totals
+        rise = _backend.constant(self.rise.T.astype(ops.dtype(reached)))
+        fp, tp = ops.unstack(ops.transpose(_backend.matmul(reached, rise), (1, 2, 0)), 2)
+        negatives, positives = ops.unstack(ops.transpose(reached[..., -1])[:, None], 2)
+        return cells_of((tp, fp), positives, negatives)
+
+    def slopes(self, negative: Tensor, positive: Tensor, y: Tensor, p: Tensor) -> Tensor:
+        """The gradient in p, from how much a loss rises with h of negatives and of positives, (rows, classes)."""
+        return self.intervals.slopes_at(self.intervals.place(p), negative, positive, y)
 
 
 def sum_moving_cells(samples: Samples, thresholds: Tensor, heaviside: Heaviside) -> Tensor:

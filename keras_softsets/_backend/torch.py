@@ -133,6 +133,13 @@ def total(x: Tensor, axis: int = 0) -> Tensor:
     return blocks.sum(0, dtype=torch.float64) + x[whole:].sum(0, dtype=torch.float64)
 
 
+def faster(by_row: Any, binned: Any, rows: int) -> Any:
+    """The faster of two kernels, or of their parts: a look-up is cheaper than differentiating h."""
+    if rows <= FEW_ROWS:
+        by_row.slopes = binned.slopes
+    return by_row if rows <= FEW_ROWS else binned
+
+
 def cleaned(samples: Any) -> Any:
     """The samples with the rules about values; if all are valid, as nearly always, they are only looked at."""
     y, p, w = samples.label, samples.prediction, samples.weight
@@ -149,6 +156,12 @@ def cleaned(samples: Any) -> Any:
 def sum_samples(*arrays: Tensor) -> Tensor:
     """Sums each array over samples, to (arrays, classes)."""
     return torch.stack([total(x) for x in arrays])
+
+
+def products(x: Tensor, y: Tensor) -> Tensor:
+    """Sums of products over samples, (classes, rows, columns), of (samples, classes, rows) and (..., columns)."""
+    dtype = getattr(torch, wide())
+    return torch.matmul(x.to(dtype).permute(1, 2, 0), y.to(dtype).movedim(1, 0))
 
 
 def bin_sums(index: Tensor, values: list[Tensor], size: int) -> Tensor:
