@@ -24,6 +24,7 @@ if keras.config.backend() not in BACKENDS:
     )
 
 if TYPE_CHECKING:
+    from keras_softsets._backend.jax import products as products
     from keras_softsets._backend.tensorflow import DTYPE_ERRORS as DTYPE_ERRORS
     from keras_softsets._backend.tensorflow import STATE as STATE
     from keras_softsets._backend.tensorflow import add_total as add_total
@@ -71,14 +72,13 @@ if TYPE_CHECKING:
 
     # What `portable` needs besides.
     from keras_softsets._backend.torch import FEW_ROWS as FEW_ROWS
-    from keras_softsets._backend.torch import LOOKS_UP as LOOKS_UP
     from keras_softsets._backend.torch import cleaned as cleaned
     from keras_softsets._backend.torch import count_below as count_below
     from keras_softsets._backend.torch import faster as faster
     from keras_softsets._backend.torch import from_bit_patterns as from_bit_patterns
     from keras_softsets._backend.torch import gradient as gradient
     from keras_softsets._backend.torch import look_up as look_up
-    from keras_softsets._backend.torch import products as products
+    from keras_softsets._backend.torch import or_zero as or_zero
     from keras_softsets._backend.torch import with_gradient as with_gradient
 
 _chosen = importlib.import_module(f"{__name__}.{keras.config.backend()}")

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +35,7 @@ from keras_softsets._backend._neutral import replicas_in_sync as replicas_in_syn
 from keras_softsets._backend._neutral import try_out as try_out
 from keras_softsets._backend._neutral import with_mask as with_mask
 from keras_softsets._backend._types import Tensor
+from keras_softsets._backend.portable import AtOnce
 from keras_softsets._backend.portable import boundary as boundary
 from keras_softsets._backend.portable import sum_cells as sum_cells
 from keras_softsets._backend.portable import sum_moving_cells as sum_moving_cells
@@ -42,7 +44,7 @@ from keras_softsets._backend.portable import sum_sides as sum_sides
 DTYPE_ERRORS = (TypeError, ValueError)  # what an operation raises for tensors of different dtypes
 FEW_ROWS = 2  # thresholds up to which h itself, fused with its sums, is cheaper than a histogram: on CPUs
 _FEW_ELSEWHERE = 16  # and on accelerators, where histograms are slow
-LOOKS_UP = False  # whether slopes at few thresholds are looked up: here, they are fused with their use
+_AT_ONCE = 2**16  # samples times intervals, up to which a product of matrices is cheaper than a histogram
 _FEW_BOUNDS = 32  # with which to compare all numbers is cheaper than a search
 _LANES = 512  # groups of samples with bins of their own, so that sums are short
 _DIFFERENTIATED = ("JVPTracer", "LinearizeTracer")
@@ -158,9 +160,11 @@ def bin_sums(index: Tensor, values: list[Tensor], size: int) -> Tensor:
     return total(sums, 1)
 
 
-def faster(by_row: Any, binned: Any, rows: int) -> Any:
-    """The faster of two kernels, which may depend on the device."""
-    return binned if rows > _FEW_ELSEWHERE else _ByDevice(binned, by_row)
+def faster(by_row: Any, intervals: Any, shape: tuple[int, ...]) -> Any:
+    """The fastest of the kernels, which may depend on the device."""
+    if intervals.plain and math.prod(shape) * intervals.size <= _AT_ONCE:
+        return AtOnce(intervals)
+    return intervals if len(by_row.rows) > _FEW_ELSEWHERE else _ByDevice(intervals, by_row)
 
 
 class _ByDevice:
@@ -229,6 +233,11 @@ def value_of(total: Any) -> Tensor:
 
 
 # Gradients
+
+
+def or_zero(x: Tensor) -> Tensor:
+    """0 in place of NaN: one invalid batch must not make all weights NaN."""
+    return jnp.where(jnp.isnan(x), jnp.zeros_like(x), x)
 
 
 def with_gradient(function: Callable[[Tensor], Tensor], slope: Callable[[Tensor, Tensor], Tensor]) -> Any:

@@ -10,7 +10,7 @@ gradient of their own, histograms.
 
 from __future__ import annotations
 
-import math
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from keras_softsets.heaviside import Heaviside
     from keras_softsets.samples import Samples
 
-_AT_ONCE = 2**16  # samples times intervals, up to which a product of matrices is cheaper than a histogram
 _FEW = 16  # thresholds, up to which a loop over them is written out
 _SLACK = 1e-6  # share of the total by which float32 sums may miss a rate
 
@@ -43,14 +42,25 @@ def sum_cells(
         per_class: Whether there is one threshold for each class.
     """
     rows = [np.asarray(thresholds, "float64")] if per_class else list(thresholds)
-    needs_pieces = len(rows) > _backend.FEW_ROWS or (_backend.LOOKS_UP and not per_class)
-    pieces = heaviside.pieces(thresholds) if needs_pieces else None
     kernel: Any = _OneByOne(heaviside, rows)
-    if pieces is not None:
-        intervals = Intervals(pieces)
-        small = intervals.plain and math.prod(samples.prediction.shape) * intervals.size <= _AT_ONCE
-        kernel = _AtOnce(intervals) if small else _backend.faster(kernel, intervals, len(rows))
+    if len(rows) > _backend.FEW_ROWS and not per_class:
+        intervals = _intervals(heaviside, tuple(thresholds)) if _is_value(heaviside) else _made(heaviside, thresholds)
+        kernel = kernel if intervals is None else _backend.faster(kernel, intervals, samples.prediction.shape)
     return _differentiable(kernel, samples)
+
+
+def _made(heaviside: Heaviside, thresholds: Sequence[float]) -> Intervals | None:
+    pieces = heaviside.pieces(thresholds)
+    return None if pieces is None else Intervals(pieces)
+
+
+_intervals = functools.lru_cache(maxsize=64)(_made)
+
+
+def _is_value(heaviside: Heaviside) -> bool:
+    from keras_softsets.heaviside._base import is_value  # which imports this module
+
+    return is_value(heaviside)
 
 
 def _differentiable(kernel: Any, samples: Samples) -> Tensor:
@@ -62,16 +72,11 @@ def _differentiable(kernel: Any, samples: Samples) -> Tensor:
         return kernel.cells(y, p, w)
 
     def slope(p: Tensor, upstream: Tensor) -> Tensor:
-        tp, fp, fn, tn = ops.unstack(ops.cast(_or_zero(upstream), p.dtype), 4)
+        tp, fp, fn, tn = ops.unstack(ops.cast(_backend.or_zero(upstream), p.dtype), 4)
         found = kernel.slopes(fp - tn, tp - fn, y, p)
-        return _or_zero(found if w is None else found * w)
+        return _backend.or_zero(found if w is None else found * w)
 
     return _backend.with_gradient(cells, slope)(clean.prediction)
-
-
-def _or_zero(x: Tensor) -> Tensor:
-    """0 in place of NaN: one invalid batch must not make all weights NaN."""
-    return ops.where(ops.isnan(x), ops.zeros_like(x), x)
 
 
 def sides(y: Tensor, w: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -128,8 +133,8 @@ class _OneByOne:
         return ops.cast(np.asarray(self.rows), "float32")
 
 
-class _AtOnce:
-    """Cells of small batches, where the number of operations counts: all intervals in one product of matrices.
+class AtOnce:
+    """Cells from one product of matrices for all intervals, for small batches, where the number of operations counts.
 
     Every h is its value at 0, and in each interval that p reaches or has passed, that share of its rise there.
     """
@@ -140,13 +145,17 @@ class _AtOnce:
 
     def cells(self, y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
         """The cells, (4, rows, classes)."""
-        both = ops.stack(sides(y, w)[::-1], -1)  # (samples, classes, label)
-        shares = ops.concatenate([self.intervals.shares(p), ops.ones_like(p)[..., None]], -1)
-        reached = _backend.products(both, shares)  # (classes, label, intervals), and the totals
+        reached = self.reached(y, p, w)
         rise = _backend.constant(self.rise.T.astype(ops.dtype(reached)))
         fp, tp = ops.unstack(ops.transpose(_backend.matmul(reached, rise), (1, 2, 0)), 2)
         negatives, positives = ops.unstack(ops.transpose(reached[..., -1])[:, None], 2)
         return cells_of((tp, fp), positives, negatives)
+
+    def reached(self, y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
+        """How much weight has reached each interval, and the totals, (classes, label, intervals + 1)."""
+        both = ops.stack(sides(y, w)[::-1], -1)  # (samples, classes, label)
+        shares = ops.concatenate([self.intervals.shares(p), ops.ones_like(p)[..., None]], -1)
+        return _backend.products(both, shares)
 
     def slopes(self, negative: Tensor, positive: Tensor, y: Tensor, p: Tensor) -> Tensor:
         """The gradient in p, from how much a loss rises with h of negatives and of positives, (rows, classes)."""
