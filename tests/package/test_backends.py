@@ -21,7 +21,6 @@ from cases import (
     PARAMETERS,
     batch,
     compiled_value_and_gradient,
-    paired,
     value_and_gradient,
     with_gradient,
 )
@@ -54,31 +53,77 @@ OF_CELLS = [loss for loss in LOSSES if loss.score_name in reference.SCORES and "
 # Numbers
 
 
+GIVEN = {  # weights, class ids, logits: any two meet
+    "labels": (False, False, False),
+    "ids as logits": (False, True, True),
+    "weighted logits": (True, False, True),
+    "weighted ids": (True, True, False),
+}
+
+
+def _pairs():
+    """Each loss with each kind of data; decisions and approximations such that any two values meet."""
+    for place, loss in enumerate(OF_CELLS):
+        for kind, given in enumerate(GIVEN):
+            decision, heaviside = [*DECISIONS][(place + kind) % 3], ["linear", "sigmoid"][(place + kind // 2) % 2]
+            yield pytest.param(loss, decision, heaviside, given, id=f"{loss.__name__}-{decision}-{heaviside}-{given}")
+
+
 @pytest.mark.parametrize(
-    ("loss", "decision", "heaviside", "weighted"),
+    ("loss", "decision", "heaviside", "given"),
     # TensorFlow's kernels have test_definition.py and test_kernels.py besides.
-    paired([loss.__name__ for loss in OF_CELLS], [*DECISIONS], ["linear", "sigmoid"], [False, True])[
-        :: 1 if OTHER else 3
-    ],
+    [*_pairs()][:: 1 if OTHER else 3],
 )
-def test_losses_and_gradients_equal_the_float64_oracle(loss, decision, heaviside, weighted):
-    kind, thresholds = getattr(keras_softsets, loss), DECISIONS[decision]
-    parameters = PARAMETERS.get(kind.score_name, {})
-    made = kind(threshold=thresholds, heaviside=heaviside, **parameters)
+def test_losses_and_gradients_equal_the_float64_oracle(loss, decision, heaviside, given):
+    weighted, ids, logits = GIVEN[given]
+    parameters = PARAMETERS.get(loss.score_name, {})
+    made = loss(threshold=DECISIONS[decision], heaviside=heaviside, from_logits=logits, **parameters)
     y, p, w = batch(weighted=weighted)
-    every = thresholds if isinstance(thresholds, tuple) else (thresholds,)
+    if ids:
+        y = np.argmax(p + np.random.default_rng(0).random(p.shape), 1)
+    _check_against_the_oracle(made, y, p, w, decision, heaviside, logits, **parameters)
 
-    def oracle(p):
-        step = reference.HEAVISIDES[heaviside]
-        weights = None if w is None else w[:, None]
-        return reference.loss(kind.score_name, y, p, weights, thresholds=every, heaviside=step, **parameters)
 
-    along = np.random.default_rng(0).normal(size=p.shape)
-    p64, step = p.astype("float64"), 1e-6 * along
-    slope = (oracle(p64 + step) - oracle(p64 - step)) / 2e-6
-    for value, gradient in (value_and_gradient(made, y, p, w), compiled_value_and_gradient(made, y, p, w)):
-        assert float(value) == pytest.approx(oracle(p), abs=1e-6)
-        assert np.sum(gradient * along) == pytest.approx(slope, abs=1e-4 * np.abs(gradient * along).sum())
+@pytest.mark.parametrize("soft", [False, True], ids=["binary", "soft"])
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_large_batches_equal_the_float64_oracle(decision, soft):
+    """Several blocks of samples with PyTorch, and bins with JAX."""
+    y, p, w = batch(20_000, classes=2)
+    y = (0.25 + 0.5 * y).astype("float32") if soft else y
+    _check_against_the_oracle(SoftF1(threshold=DECISIONS[decision]), y, p, w, decision, "linear")
+
+
+def _check_against_the_oracle(loss, y, p, w, decision, heaviside, logits=False, **parameters):
+    """Every element of the gradient is right in five digits of the largest."""
+    given = np.log(p.astype("float64") / (1 - p)).astype("float32") if logits else p
+    p = 1 / (1 + np.exp(-given.astype("float64"))) if logits else p.astype("float64")
+    labels, weights = y if y.ndim > 1 else np.eye(p.shape[1])[y], None if w is None else w[:, None]
+    thresholds, step = np.ravel(DECISIONS[decision]), reference.HEAVISIDES[heaviside]
+    found = reference.cells(labels, p, weights, thresholds=thresholds, heaviside=step)
+    value = 1 - reference.score(loss.score_name, found, **parameters)
+    slope = _slope_by_cells(lambda cells: 1 - reference.score(loss.score_name, cells, **parameters), found)
+    negative, positive = slope[1] - slope[3], slope[0] - slope[2]  # (thresholds, classes)
+    expected = np.zeros_like(p)
+    for k, threshold in enumerate(thresholds):
+        rise = (step(p + 1e-8, threshold) - step(p - 1e-8, threshold)) / 2e-8
+        expected += rise * ((1 - labels) * negative[k] + labels * positive[k])
+    expected = expected * (1 if weights is None else weights) * (p * (1 - p) if logits else 1)
+    for computed, gradient in (
+        compute(loss, y, given, w) for compute in (value_and_gradient, compiled_value_and_gradient)
+    ):
+        assert float(computed) == pytest.approx(value, abs=1e-6)
+        np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
+def _slope_by_cells(function, cells):
+    """The gradient by central differences, in units in which scores are smooth."""
+    slope, step = np.zeros_like(cells), 1e-5 * cells.sum(0).max()
+    for index in np.ndindex(cells.shape):
+        up, down = cells.copy(), cells.copy()
+        up[index] += step
+        down[index] -= step
+        slope[index] = (function(up) - function(down)) / (2 * step)
+    return slope
 
 
 @pytest.mark.parametrize("thresholds", DECISIONS)
