@@ -142,12 +142,19 @@ def test_soft_labels_class_ids_and_logits(thresholds, from_logits):
     assert float(loss(ids, prediction)) == pytest.approx(float(loss(np.eye(3)[ids], prediction)), abs=1e-7)
 
 
-@pytest.mark.parametrize("thresholds", DECISIONS)
-def test_second_derivatives(thresholds):
+@pytest.mark.parametrize(
+    ("thresholds", "heaviside"),
+    [*((decision, "sigmoid") for decision in DECISIONS), ("one", "linear"), ("nine", "linear")],
+)
+def test_second_derivatives(thresholds, heaviside):
     """The gradient of a gradient penalty, against differences of gradients."""
     y, p, w = batch(50)
-    loss = SoftF1(threshold=DECISIONS[thresholds], heaviside="sigmoid")
+    loss = SoftF1(threshold=DECISIONS[thresholds], heaviside=heaviside)
     along = np.random.default_rng(0).normal(size=p.shape).astype("float32")
+    if heaviside == "linear":  # differences must not step over an edge
+        at = np.ravel(DECISIONS[thresholds])
+        edges = np.concatenate([at - np.minimum(at, 1 - at) / 2, at + np.minimum(at, 1 - at) / 2])
+        along[np.abs(p[..., None] - edges).min(-1) < 5e-3] = 0
     x = ops.convert_to_tensor(p)
     found = _second(lambda x: loss(y, x, w), x, along)
     up, down = (with_gradient(lambda x: loss(y, x, w), x + s * 1e-3 * along)[1] for s in (1, -1))
