@@ -30,7 +30,7 @@ SHOWN = {
 
 
 def table(study: Study, rows: list[Line]) -> str:
-    """Returns Markdown: one row for each method and decision, two columns for each score."""
+    """Returns Markdown: one row for each method and decision that has all splits, two columns for each score."""
     values = {(r["method"], r["decision"], r["score"], r["trial"]): r["value"] for r in rows}
     heads = [column for score in study.scores for column in (SCORES[score], "difference")]
     lines = [f"| trained on | decision | {' | '.join(heads)} |", "|---|---|" + "---|" * len(heads)]
@@ -56,7 +56,7 @@ def _name(method: str) -> str:
 
 def _cells(values: dict, method: str, decision: str, score: str) -> tuple[str, str]:
     seeds = sorted({key[3] for key in values if key[:3] == (method, decision, score)})
-    if not seeds:
+    if not seeds or len(seeds) < len({key[3] for key in values}):  # not all of them are trained yet
         return "", ""
     found = np.array([values[method, decision, score, seed] for seed in seeds])
     level = f"{found.mean():.3f} ± {found.std(ddof=1) if len(seeds) > 1 else 0:.3f}"
