@@ -39,7 +39,7 @@ DTYPE_ERRORS = (TypeError, ValueError, RuntimeError)  # what an operation raises
 FEW_ROWS = 0  # thresholds up to which it does not matter whether h consists of straight lines
 _FEW_ROWS = 2  # thresholds up to which h itself is cheaper than a histogram: every operation passes over the data
 _FEW_INTERVALS = 40  # up to which a product of matrices is cheaper than a histogram
-_IN_CACHE, _IN_MEMORY = 2**18, 2**24  # numbers in a block, on a processor and on another device
+_IN_CACHE, _IN_MEMORY = 2**18, 2**24  # numbers in a block, for each thread and on another device
 _NO_FLOAT64 = ("mps",)
 _FEW_BOUNDS = 32  # with which to compare all numbers is cheaper than a search
 _BLOCK = 2**12  # numbers that are added up in float32
@@ -187,7 +187,7 @@ class _Blocks(AtOnce):
         return found
 
     def _blocks(self, p: Tensor) -> Any:
-        room = _IN_CACHE if p.device.type == "cpu" else _IN_MEMORY
+        room = _IN_CACHE * torch.get_num_threads() if p.device.type == "cpu" else _IN_MEMORY
         size = max(room // (self.intervals.size * max(p.shape[1], 1)), 1)
         return [(start, start + size) for start in range(0, p.shape[0], size)]
 

@@ -396,6 +396,17 @@ def test_the_example_trains_on_three_devices_as_on_one():
     assert float(out.split()[-1]) < 1e-6
 
 
+@pytest.mark.skipif(not JAX, reason="only JAX compiles for devices that are not there")
+def test_only_programs_for_cpus_count_in_bins():
+    """Bins, cheap on CPUs, are made one after the other on TPUs."""
+    import jax
+
+    array = jax.ShapeDtypeStruct((20_000, 1), "float32")
+    traced = jax.jit(jax.grad(lambda p, y: SoftF1(threshold=NINE)(y, p))).trace(array, array)
+    found = {platform: traced.lower(lowering_platforms=(platform,)).as_text() for platform in ("cpu", "tpu")}
+    assert {platform: "scatter" in text for platform, text in found.items()} == {"cpu": True, "tpu": False}
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not JAX, reason="only JAX compiles for chips that are not there")
 def test_on_tpus_a_loss_adds_one_sum_of_a_few_numbers():
