@@ -199,6 +199,15 @@ def test_the_mean_cost_of_classes():
         assert evaluate(ids, p, score, w, costs=costs) == pytest.approx(-np.average(spent, weights=w), rel=1e-6)
 
 
+def test_offsets_are_added_to_logarithms_before_the_largest_wins():
+    ids, p, w = classes_batch()
+    offsets = np.array([0.5, -1.0, 0.0, 2.0])
+    winner = (np.log(p) + offsets).argmax(1)
+    assert (winner != p.argmax(1)).any()
+    found = evaluate(ids, p, "multiclass_accuracy", w, threshold=Argmax(offsets=offsets))
+    assert found == pytest.approx(np.average(winner == ids, weights=w), rel=1e-6)
+
+
 def test_the_class_of_least_expected_cost_wins():
     ids, p, _ = classes_batch(classes=3)
     winner = np.argmin(p @ np.array(MATRIX), 1)

@@ -30,6 +30,9 @@ def test_cells_are_summed_at_every_threshold_and_averaged_over_thresholds_and_cl
     expected = reference.cells(y, p, w[:, None], thresholds=NINE)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
     np.testing.assert_allclose(totals.value(scores.f1, found), reference.score("f1", expected), rtol=1e-6)
+    f1_of_classes = Cells(decisions.get(NINE), SOFT, None, 0.0).value(scores.f1, found)
+    assert f1_of_classes.shape == (y.shape[1],)
+    np.testing.assert_allclose(np.mean(f1_of_classes), reference.score("f1", expected), rtol=1e-6)
 
 
 def test_counts_are_true_by_decided_class():
@@ -67,6 +70,15 @@ def test_a_rate_is_just_met_where_soft_cells_are_summed():
         expected = reference.cells(y[:, k : k + 1], p[:, k : k + 1], w[:, None], thresholds=[float(threshold)])
         np.testing.assert_allclose(found[:4, :, k : k + 1], expected, rtol=1e-4)
     assert not found[6].any()  # within reach
+
+
+def test_the_hard_score_at_a_rate_is_the_best_of_all_thresholds_that_meet_it():
+    y, p, w = batch()
+    found = AtRate(AtRecall(0.6), HARD, None, 0.0).of_samples(scores.precision, as_samples(y, p, w))
+    for k in range(y.shape[1]):
+        cells = reference.cells(y[:, [k]], p[:, [k]], w[:, None], thresholds=p[:, k], heaviside=reference.step)
+        precision, recall = (np.ravel(reference.SCORES[name](*cells)) for name in ("precision", "recall"))
+        np.testing.assert_allclose(found[k], precision[recall >= 0.6 - 1e-6].max(), rtol=1e-5)
 
 
 def test_areas_go_through_every_threshold_of_the_samples():
