@@ -25,6 +25,7 @@ from keras_softsets._backend import _single
 from keras_softsets._backend._jax_tracing import is_eager as is_eager
 from keras_softsets._backend._jax_tracing import untraced as untraced
 from keras_softsets._backend._neutral import assert_in_graph as assert_in_graph
+from keras_softsets._backend._neutral import gather_samples as gather_samples
 from keras_softsets._backend._neutral import keep_nan as keep_nan
 from keras_softsets._backend._neutral import keras_scales as keras_scales
 from keras_softsets._backend._neutral import make_variable as make_variable
@@ -32,6 +33,7 @@ from keras_softsets._backend._neutral import mask_of as mask_of
 from keras_softsets._backend._neutral import replica_count as replica_count
 from keras_softsets._backend._neutral import replica_index as replica_index
 from keras_softsets._backend._neutral import replicas_in_sync as replicas_in_sync
+from keras_softsets._backend._neutral import sum_over_replicas as sum_over_replicas
 from keras_softsets._backend._neutral import try_out as try_out
 from keras_softsets._backend._neutral import with_mask as with_mask
 from keras_softsets._backend._types import Tensor
@@ -291,16 +293,3 @@ def compiled(function: Callable[..., Tensor]) -> list[Callable[..., Tensor]]:
 def outside_of_graphs() -> contextlib.AbstractContextManager[Any]:
     """A scope in which variables have values, even while a step is being traced."""
     return jax.ensure_compile_time_eval()
-
-
-# Devices
-
-
-def sum_over_replicas(totals: Tensor) -> Tensor:
-    """The totals themselves, which are those of the global batch."""
-    return totals
-
-
-def gather_samples(samples: Any) -> Any:
-    """The samples themselves, which are those of the global batch."""
-    return samples

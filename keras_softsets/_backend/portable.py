@@ -44,7 +44,7 @@ def sum_cells(
     rows = [np.asarray(thresholds, "float64")] if per_class else list(thresholds)
     kernel: Any = _OneByOne(heaviside, rows)
     if len(rows) > _backend.FEW_ROWS and not per_class:
-        intervals = _intervals(heaviside, tuple(thresholds)) if _is_value(heaviside) else _made(heaviside, thresholds)
+        intervals = _intervals(heaviside, tuple(thresholds)) if heaviside.is_value() else _made(heaviside, thresholds)
         kernel = kernel if intervals is None else _backend.faster(kernel, intervals, samples.prediction.shape)
     return _differentiable(kernel, samples)
 
@@ -55,12 +55,6 @@ def _made(heaviside: Heaviside, thresholds: Sequence[float]) -> Intervals | None
 
 
 _intervals = functools.lru_cache(maxsize=64)(_made)
-
-
-def _is_value(heaviside: Heaviside) -> bool:
-    from keras_softsets.heaviside._base import is_value  # which imports this module
-
-    return is_value(heaviside)
 
 
 def _differentiable(kernel: Any, samples: Samples) -> Tensor:

@@ -23,13 +23,13 @@ from keras_softsets._backend._neutral import mask_of as mask_of
 from keras_softsets._backend._neutral import replica_count as replica_count
 from keras_softsets._backend._neutral import try_out as try_out
 from keras_softsets._backend._neutral import with_mask as with_mask
+from keras_softsets._backend._torch_blocks import Blocks
 from keras_softsets._backend._torch_processes import gather_samples as gather_samples
 from keras_softsets._backend._torch_processes import is_eager as is_eager
 from keras_softsets._backend._torch_processes import replica_index as replica_index
 from keras_softsets._backend._torch_processes import replicas_in_sync as replicas_in_sync
 from keras_softsets._backend._torch_processes import sum_over_replicas as sum_over_replicas
 from keras_softsets._backend._types import Tensor
-from keras_softsets._backend.portable import AtOnce, sides
 from keras_softsets._backend.portable import boundary as boundary
 from keras_softsets._backend.portable import sum_cells as sum_cells
 from keras_softsets._backend.portable import sum_moving_cells as sum_moving_cells
@@ -39,7 +39,6 @@ DTYPE_ERRORS = (TypeError, ValueError, RuntimeError)  # what an operation raises
 FEW_ROWS = 0  # thresholds up to which it does not matter whether h consists of straight lines
 _FEW_ROWS = 2  # thresholds up to which h itself is cheaper than a histogram: every operation passes over the data
 _FEW_INTERVALS = 40  # up to which a product of matrices is cheaper than a histogram
-_IN_CACHE, _IN_MEMORY = 2**18, 2**24  # numbers in a block, for each thread and on another device
 _NO_FLOAT64 = ("mps",)
 _FEW_BOUNDS = 32  # with which to compare all numbers is cheaper than a search
 _BLOCK = 2**12  # numbers that are added up in float32
@@ -137,59 +136,11 @@ def total(x: Tensor, axis: int = 0) -> Tensor:
 def faster(by_row: Any, intervals: Any, shape: tuple[int, ...]) -> Any:
     """The fastest of the kernels."""
     if intervals.plain and intervals.size <= _FEW_INTERVALS:
-        return _Blocks(intervals)
+        return Blocks(intervals)
     if len(by_row.rows) > _FEW_ROWS:
         return intervals
     by_row.slopes = intervals.slopes  # a look-up is cheaper than differentiating h
     return by_row
-
-
-class _Blocks(AtOnce):
-    """Cells of a block of samples at a time, which stays in the cache of a processor."""
-
-    def __init__(self, intervals: Any) -> None:
-        super().__init__(intervals)
-        start, width = intervals.edges[:-1], np.diff(intervals.edges)
-        # Distances from the float32 numbers beside the edges lose no digit; they are clamped at the edges themselves.
-        near = start.astype("float32")
-        beside = near - start
-        # The last row is 1, and counts the weight.
-        bounds = np.array([[*near, 0], [*-beside, 1], [*(width - beside), 1]])
-        self.bounds = bounds.astype("float32")
-        self.to_shares = np.diag([*1 / width, 1])
-        self.to_shares[:-1, -1] = beside / width
-
-    def reached(self, y: Tensor, p: Tensor, w: Tensor | None) -> Tensor:
-        """How much weight has reached each interval, and the totals, (classes, label, intervals + 1)."""
-        dtype = getattr(torch, wide())
-        near, low, high = (torch.as_tensor(x[:, None], device=p.device) for x in self.bounds)
-        found = torch.zeros((p.shape[1], 2, self.intervals.size + 1), dtype=dtype, device=p.device)
-        for start, end in self._blocks(p):
-            far = p[start:end].T[:, None] - near  # (classes, intervals, samples)
-            torch.clamp(far, low, high, out=far)
-            both = torch.stack(sides(y[start:end], None if w is None else w[start:end])[::-1])
-            found += torch.matmul(both.permute(2, 0, 1), far.transpose(1, 2)).to(dtype)
-        return torch.matmul(found, torch.as_tensor(self.to_shares.T, dtype=dtype, device=p.device))
-
-    def slopes(self, negative: Tensor, positive: Tensor, y: Tensor, p: Tensor) -> Tensor:
-        """The gradient in p, from how much a loss rises with h of negatives and of positives, (rows, classes)."""
-        if torch.is_grad_enabled():  # for a second derivative
-            return super().slopes(negative, positive, y, p)
-        slope, edges = (torch.as_tensor(x, device=p.device) for x in (self.intervals.slope, self.intervals.rounded))
-        one, edges, found = torch.ones_like(edges), edges[:, None], torch.empty_like(p)
-        tables = [pull.T @ slope for pull in (negative, positive)]  # (classes, places)
-        for start, end in self._blocks(p):
-            for k in range(p.shape[1]):
-                reached = torch.matmul(one, (p[start:end, k] - edges).sign_())
-                place = (reached + self.intervals.size).to(torch.int32).clamp_(0, 2 * self.intervals.size)
-                of = [torch.index_select(table[k], 0, place) for table in tables]
-                found[start:end, k] = torch.lerp(*of, y[start:end, k])
-        return found
-
-    def _blocks(self, p: Tensor) -> Any:
-        room = _IN_CACHE * torch.get_num_threads() if p.device.type == "cpu" else _IN_MEMORY
-        size = max(room // (self.intervals.size * max(p.shape[1], 1)), 1)
-        return [(start, start + size) for start in range(0, p.shape[0], size)]
 
 
 def cleaned(samples: Any) -> Any:

@@ -88,6 +88,11 @@ class Heaviside:
             received = f"threshold={shown(thresholds)}"
             raise ValueError(f"`threshold` must be {rule} with heaviside={self!r}. Received: {received}")
 
+    def is_value(self) -> bool:
+        """Whether the approximation can never change, so that tables of it stay valid."""
+        parts = [part for part in vars(self).values() if isinstance(part, Heaviside)]
+        return type(self) in _VALUES and all(part.is_value() for part in parts)
+
     def cache_key(self) -> Hashable:
         """The key in the cache of kernels: type and fields, or for a user's class the instance and its numbers."""
         if type(self) in _VALUES:
@@ -121,12 +126,6 @@ def register(kind: Class) -> Class:
     """Registers an approximation of this package, a frozen dataclass, for saving, and as one that never changes."""
     _VALUES.add(kind)
     return _register(kind)
-
-
-def is_value(heaviside: Heaviside) -> bool:
-    """Whether the approximation can never change, so that tables of it stay valid."""
-    parts = [part for part in vars(heaviside).values() if isinstance(part, Heaviside)]
-    return type(heaviside) in _VALUES and all(map(is_value, parts))
 
 
 def like(number: Any, p: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from keras import ops
 
 from keras_softsets._backend import Tensor, wide
 from keras_softsets._checks import check_whole_number, set_field
-from keras_softsets.heaviside._base import Heaviside, Pieces, is_value, like, register
+from keras_softsets.heaviside._base import Heaviside, Pieces, like, register
 from keras_softsets.heaviside._functions import get
 
 
@@ -64,7 +64,7 @@ class TabulatedHeaviside(Heaviside):
 
     def pieces(self, thresholds: Sequence[float]) -> Pieces | None:
         """The table: one interval for each truncated p, the last one for p = 1 alone."""
-        if not is_value(self.base):  # a table would miss changes of its variables
+        if not self.base.is_value():  # a table would miss changes of its variables
             return None
         bins = 10**self.decimals
         edges = np.arange(bins + 2) / bins

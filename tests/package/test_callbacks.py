@@ -234,7 +234,7 @@ def test_verbose_tells_what_happened(capsys):
     ]
 
 
-SCRIPT = pathlib.Path(__file__).parents[1] / "scripts" / "blend_killed.py"
+SCRIPT = pathlib.Path(__file__).parents[1] / "scripts" / "losses_killed.py"
 START, END = {"f1": 0.0, "bce": 1.0}, {"f1": 2.0, "bce": 0.5}
 
 
@@ -272,9 +272,9 @@ def test_training_uses_them_and_logs_them():
 
 @pytest.mark.processes
 def test_killed_training_ends_as_if_it_had_not_been_killed(tmp_path):
-    whole, killed = json.loads(processes.run_well(SCRIPT, tmp_path, 2, 4, 7).splitlines()[-1])
+    whole, killed = json.loads(processes.run_well(SCRIPT, "blend", tmp_path, 2, 4, 7).splitlines()[-1])
     assert killed == whole  # to the last bit
-    assert whole["blend"] == {"f1": 1.0, "bce": 0.25}
+    assert whole["loss"] == {"f1": 1.0, "bce": 0.25}
 
 
 @pytest.mark.parametrize(

@@ -184,10 +184,10 @@ def test_weights_load_into_a_model_with_another_loss_and_back(tmp_path):
 @pytest.mark.slow
 @pytest.mark.processes
 def test_a_killed_run_resumes_with_its_matrix(tmp_path):
-    out = processes.run_well(SCRIPTS / "guided_killed.py", tmp_path, 2, 5)
+    out = processes.run_well(SCRIPTS / "losses_killed.py", "guided", tmp_path, 2, 5)
     whole, killed = json.loads(out)
     assert whole == killed
-    assert np.any(np.array(whole["matrix"]) > 0)
+    assert np.any(np.array(whole["loss"]) > 0)
 
 
 def test_copies_and_pickles_have_a_matrix_of_their_own():
