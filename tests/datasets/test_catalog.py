@@ -158,7 +158,7 @@ for folder in ("label", "number", "digest"):
 def recipe():
     """The code of the file, and the line that the catalog gets."""
     page = (ROOT / "CONTRIBUTING.md").read_text()
-    (section,) = re.findall(r"^\*\*Add a data set\.\*\*(.*?)^\*\*House rules", page, re.MULTILINE | re.DOTALL)
+    (section,) = re.findall(r"^\*\*Add a data set\.\*\*(.*?)^\*\*Conventions", page, re.MULTILINE | re.DOTALL)
     assert "keras_softsets/datasets/sets/<name>.py" in section
     (code,) = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
     (line,) = re.findall(r"add its line to `datasets/_catalog\.py`, `([^`]+)`", section)

@@ -135,7 +135,7 @@ def test_soft_labels(rng):
     )
 
 
-def test_weight_zero_is_absence_of_whatever_stands_there():
+def test_weight_zero_is_absence_whatever_the_sample_holds():
     p, y, w = [0.3, np.nan, 0.9, 0.2], [0, 1, 1, -1], [1, 0, 1, 0]
     expected = as_array(confusion_matrix([0, 1], [0.3, 0.9]))
     np.testing.assert_allclose(as_array(confusion_matrix(y, p, w)), expected)

@@ -45,7 +45,7 @@ def test_a_metric_at_tuned_thresholds_has_the_tuned_score():
     assert evaluate(y, p, "f1", w, threshold=tuned.threshold) == pytest.approx(tuned.score.mean(), rel=1e-6)
     decided = (p >= np.asarray(tuned.threshold, "float32")).astype(int)
     assert sk.f1_score(y, decided, average="macro", sample_weight=w) == pytest.approx(tuned.score.mean(), rel=1e-6)
-    sweep = metrics.F1(threshold=list(tuned.threshold))  # a plain sequence goes on being a sweep
+    sweep = metrics.F1(threshold=list(tuned.threshold))  # a plain sequence is still a sweep
     sweep.update_state(y, p, w)
     expected = reference.score(
         "f1", reference.cells(y, p, w[:, None], thresholds=tuned.threshold, heaviside=reference.step)
