@@ -26,5 +26,6 @@ from keras_softsets._totals._cells import sum_by_definition as sum_by_definition
 from keras_softsets._totals._cells import sum_cells as sum_cells
 from keras_softsets._totals._cells import sum_counts as sum_counts
 from keras_softsets._totals._per_set import PerSet as PerSet
+from keras_softsets._totals._per_set import graph_of_matrices as graph_of_matrices
 from keras_softsets._totals._per_set import values_of_matrices as values_of_matrices
 from keras_softsets._totals._per_set import values_of_sets as values_of_sets

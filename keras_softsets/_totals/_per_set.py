@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from keras import ops
 
-from keras_softsets._backend import Tensor, wide, without_nan_gradient
+from keras_softsets._backend import Tensor, as_graph, wide, without_nan_gradient
 from keras_softsets._checks import Average, ZeroDivision
 from keras_softsets._totals._cells import (
     Cells,
@@ -99,3 +100,21 @@ def values_of_matrices(score: Score, counts: Tensor, zero_division: ZeroDivision
     """Scores each of several c x c matrices, (sets, classes, classes), like `values_of_sets`."""
     both = ops.vectorized_map(lambda c: ops.stack(value_of_matrix(score, MulticlassMatrix(c), zero_division)), counts)
     return both[:, 0], both[:, 1]
+
+
+_GRAPHS: dict[Any, Callable[[Tensor], tuple[Tensor, Tensor]]] = {}
+
+
+def graph_of_matrices(
+    score: Score, zero_division: ZeroDivision, classes: int
+) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
+    """Returns `values_of_matrices` as a graph, which scores of this package keep: tracing takes longer than running.
+
+    A user's function is traced anew, because what it does may depend on more than its parameters.
+    """
+    graph = as_graph(lambda counts: values_of_matrices(score, counts, zero_division))
+    if not score.registered or not score.function.__module__.startswith("keras_softsets."):
+        return graph
+    if len(_GRAPHS) >= 64:  # as with a new matrix of costs in each call
+        _GRAPHS.clear()
+    return _GRAPHS.setdefault((score.function, repr(score.parameters), zero_division, classes), graph)

@@ -5,6 +5,7 @@ The rules that turn a model's output into a probability and a label are in one l
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -247,4 +248,6 @@ def as_classifier(
     packed = keras.tree.pack_sequence_as(inputs.structure, tensors)
     output = model(packed)
     decide.check(output)
-    return keras.Model(packed, decide(output), name=f"{model.name}_classifier")
+    with warnings.catch_warnings():  # Keras wants the key "the color" to be the input's name, which it cannot be
+        warnings.filterwarnings("ignore", "When providing `inputs` as a dict", UserWarning)
+        return keras.Model(packed, decide(output), name=f"{model.name}_classifier")

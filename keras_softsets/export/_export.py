@@ -12,9 +12,9 @@ import keras
 import numpy as np
 
 from keras_softsets._backend import require_tensorflow
-from keras_softsets._checks import check_flag, check_folder
+from keras_softsets._checks import check_folder
 from keras_softsets.decisions._decision import DecisionLike
-from keras_softsets.export._classifier import Decide, check_from_logits
+from keras_softsets.export._classifier import as_classifier
 from keras_softsets.export._files import check_version, flush, publish, write_warmup
 from keras_softsets.export._signature import Inputs, inputs_of
 
@@ -22,14 +22,12 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
 
-def trace(model: keras.Model, inputs: Inputs, decide: Decide) -> Any:
-    """Returns the function from named tensors to `probability` and `label`; raises errors of the model at once."""
+def trace(classifier: keras.Model, inputs: Inputs) -> Any:
+    """Returns the function from named tensors to `probability` and `label`."""
     import tensorflow as tf
 
     def serve(tensors: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        output = model(inputs.packed(tensors), training=False)
-        decide.check(output)
-        return decide(output)
+        return classifier(inputs.packed(tensors), training=False)
 
     def traced(any_batch_size: bool) -> Any:
         specs = inputs.specs(any_batch_size=any_batch_size)
@@ -37,7 +35,7 @@ def trace(model: keras.Model, inputs: Inputs, decide: Decide) -> Any:
         function.get_concrete_function()
         return function
 
-    if is_stateful(model):  # it would accept any batch size and fail on most
+    if is_stateful(classifier):  # it would accept any batch size and fail on most
         return traced(any_batch_size=False)
     try:
         return traced(any_batch_size=True)
@@ -133,14 +131,13 @@ def export_classifier(
         [TF Serving's REST API](https://www.tensorflow.org/tfx/serving/api_rest).
     """
     require_tensorflow("export_classifier, which writes a SavedModel,")
-    folder, from_logits = check_folder("path", path), check_flag("from_logits", from_logits)
+    folder = check_folder("path", path)
     check_version(folder, version)
-    decide, inputs = Decide(threshold, shift, from_logits), inputs_of(model)
-    check_from_logits(model, from_logits)
-    serve = trace(model, inputs, decide)
+    classifier, inputs = as_classifier(model, threshold, shift, from_logits=from_logits), inputs_of(model)
+    serve = trace(classifier, inputs)
     example = None if warmup is None else _example(model, inputs, serve, warmup)
     archive = keras.export.ExportArchive()
-    archive.track(model)  # for lookup tables; variables would be found anyway
+    archive.track(classifier)  # for lookup tables; variables would be found anyway
     archive.add_endpoint("serving_default", serve)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as temporary:

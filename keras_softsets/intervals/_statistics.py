@@ -12,9 +12,8 @@ import numpy as np
 from keras import ops
 
 from keras_softsets import scores
-from keras_softsets._backend import as_graph
 from keras_softsets._evaluation import Evaluation
-from keras_softsets._totals import values_of_matrices, values_of_sets
+from keras_softsets._totals import graph_of_matrices, values_of_sets
 from keras_softsets._totals._cells import importance, mean
 from keras_softsets.intervals._ranking import Ranking
 from keras_softsets.matrices import ConfusionMatrix, undefined_where
@@ -142,7 +141,7 @@ def _of_counts(evaluation: Evaluation, rows: Rows) -> Summed:
     h = _memberships(evaluation, rows)[0]
     classes = h.shape[1]
     weighted = rows.label.astype("float64") * rows.weight
-    graph = as_graph(lambda counts: values_of_matrices(evaluation.scores[0], counts, "ignore"))
+    graph = graph_of_matrices(evaluation.scores[0], "ignore", classes)
 
     def expand(x: np.ndarray) -> np.ndarray:
         return (x[:, :classes, None] * x[:, None, classes:]).reshape(len(x), -1)

@@ -4,8 +4,9 @@ As the offset of class k rises from minus to plus infinity, the samples switch t
 the gap between its log p of class k and that of the best other class is closed. There are n + 1 decisions along the
 way, and cumulative sums give the score of each.
 
-Some scores need only two sums (`_linear`), so that a sweep of all classes takes O(n c), besides sorting. For others,
-such as `multiclass_mcc`, the whole matrix is followed, with c^2 numbers for each of n decisions: O(n c^3).
+The scores of the c x c matrix that this package has need only a few sums (`_linear`), so that a sweep of all classes
+takes O(n c), besides sorting. For a score of your own, the whole matrix is followed, with c^2 numbers for each of n
+decisions: O(n c^3).
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ import numpy as np
 from keras import ops
 
 from keras_softsets import scores
-from keras_softsets._backend import as_graph
-from keras_softsets._totals import values_of_matrices, values_of_sets
+from keras_softsets._totals import graph_of_matrices, values_of_sets
 from keras_softsets.decisions import Argmax
 from keras_softsets.decisions._decision import TINY
 from keras_softsets.evaluation import evaluate
@@ -229,7 +229,7 @@ def _matrices_along(samples: Samples, score: scores.Score) -> Along:
     classes, linear = true.shape[1], as_linear(score, true)
     if linear is not None:
         return lambda path, k: iter([linear.along(path.order, path.source, k)])
-    values = as_graph(lambda counts: values_of_matrices(score, counts, 0.0)[0])
+    values = graph_of_matrices(score, 0.0, classes)
 
     def along(path: _Path, k: int) -> Iterator[np.ndarray]:
         def moving(rows: slice) -> np.ndarray:
@@ -237,7 +237,7 @@ def _matrices_along(samples: Samples, score: scores.Score) -> Along:
             return true[path.order[rows]][:, :, None] * moves[:, None, :]  # (rows, true class, decided class)
 
         for before, after in _running(moving, len(true)):
-            yield ops.convert_to_numpy(values(np.where(np.arange(classes) == k, before, after)))
+            yield ops.convert_to_numpy(values(np.where(np.arange(classes) == k, before, after))[0])
 
     return along
 

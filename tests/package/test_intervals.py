@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from cases import batch
 from class_cases import classes_batch
+from keras import ops
 
 from keras_softsets import Argmax, AtPrecision, AtRecall, Estimate, PerClass, evaluate, scores
 from keras_softsets._evaluation import Evaluation
+from keras_softsets._totals import graph_of_matrices
 from keras_softsets.intervals._interval import _that_tell, subject_of, unseen_share
 from keras_softsets.intervals._resampling import half_width, resampled
 
@@ -109,6 +111,22 @@ def test_a_resample_of_classes_has_the_value_of_repeated_samples(score, rng):
     ):
         rows = np.repeat(np.arange(len(ids)), drawn)
         np.testing.assert_allclose(found, [evaluate(ids[rows], p[rows], score, w[rows])], 1e-6)
+
+
+def test_scores_of_the_package_keep_their_graphs_and_scores_of_users_do_not():
+    kappa, power = scores.get("kappa"), 1.0
+    of_kappa = [graph_of_matrices(each, 0.0, 3) for each in (kappa, scores.get("kappa"), kappa(weights="linear"))]
+    assert of_kappa[0] is of_kappa[1] is not of_kappa[2]
+
+    def mine(matrix):
+        return (ops.trace(matrix.counts) / ops.sum(matrix.counts)) ** power
+
+    ids, p, _ = classes_batch()
+    score = scores.Score(mine, of="classes", registered=False)
+    first = evaluate(ids, p, score, interval=0.9)
+    power = 2.0
+    second = evaluate(ids, p, score, interval=0.9)
+    assert (second.low, second.high) == pytest.approx((first.low**2, first.high**2), rel=0.02)
 
 
 def test_a_loop_of_evaluations_has_the_same_spread(rng):

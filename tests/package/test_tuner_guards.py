@@ -75,11 +75,12 @@ def test_folds_hold_every_class_evenly(rng):
         scores.kappa,
         scores.kappa(weights="quadratic"),
         scores.multiclass_accuracy,
+        scores.multiclass_mcc,
         scores.multiclass_cost(costs=[[0, 1, 2, 9], [1, 0, 3, 9], [5, 1, 0, 9], [2, 2, 2, 0]]),
     ],
     ids=repr,
 )
-def test_two_sums_tune_the_offsets_of_whole_matrices(score, monkeypatch):
+def test_a_few_sums_tune_the_offsets_of_whole_matrices(score, monkeypatch):
     ids, p, w = classes_batch()
     quick = tune_threshold(ids, p, score, w, decision="argmax")
     monkeypatch.setattr(_offsets, "as_linear", lambda *args: None)
