@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import math
 import os
 import sys
@@ -41,7 +42,7 @@ def _add_compare(commands: Any) -> None:
     )
     added.add_argument("table", help="CSV with a header")
     added.add_argument("--label", required=True, help="column to be predicted")
-    added.add_argument("--score", default="f1", choices=(*SCORES, *CURVES, *CLASSES), metavar="NAME", help=_SCORE_HELP)
+    _add_score(added, (*SCORES, *CURVES, *CLASSES))
     added.add_argument(
         "--positive", metavar="VALUE", help="label that counts as positive (default: 1 or yes, else the rarer)"
     )
@@ -65,14 +66,34 @@ def _add_tune(commands: Any) -> None:
     added.add_argument(
         "--positive", metavar="VALUE", help="label that counts as positive (default: 1 or yes, else the rarer)"
     )
-    added.add_argument("--score", default="f1", choices=SCORES, metavar="NAME", help=_SCORE_HELP)
+    _add_score(added, SCORES)
     added.add_argument(
         "--at-least", action="append", default=[], type=_rule, metavar="SCORE=NUMBER", help="such as recall=0.95"
     )
     added.add_argument("--output", metavar="FILE", help="CSV for the score at every threshold")
 
 
-_SCORE_HELP = "what you report: f1, f_beta, mcc, precision, kappa ... (default: f1)"
+_COSTS_HELP = "instead of a score, what decisions cost, by true label: '0 1 50 0' if a missed positive costs 50"
+
+
+def _add_score(added: Any, names: tuple[str, ...]) -> None:
+    one = added.add_mutually_exclusive_group()
+    known = "what you report: f1, f_beta, mcc, precision, kappa ... (default: f1)"
+    one.add_argument("--score", default="f1", choices=names, metavar="NAME", help=known)
+    one.add_argument("--costs", type=_matrix, metavar="NUMBERS", help=_COSTS_HELP)
+
+
+def _matrix(text: str) -> list[list[float]]:
+    try:
+        numbers = [float(number) for number in text.replace(",", " ").split()]
+    except ValueError:
+        numbers = []
+    size = math.isqrt(len(numbers))
+    if size < 2 or size**2 != len(numbers) or not all(math.isfinite(number) for number in numbers):
+        raise argparse.ArgumentTypeError(
+            f"must be a number for each pair of labels, such as 0 1 50 0. Received: {text}"
+        )
+    return [numbers[start : start + size] for start in range(0, len(numbers), size)]
 
 
 def whole(low: int) -> Callable[[str], int]:
@@ -102,7 +123,20 @@ def answer_at_once() -> None:
     written = sys.orig_argv
     if sys.argv[:1] == ["-m"] and "-m" in written and written[written.index("-m") + 1 :][:1] == ["keras_softsets"]:
         parser().parse_args(sys.argv[1:])
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow is about to be imported, and talks of devices
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+        _import_quietly("keras")
+
+
+def _import_quietly(module: str) -> None:
+    """Imports a module without what it says meanwhile: TensorFlow 2.21 talks of devices, whatever its log level."""
+    said, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        importlib.import_module(module)
+    finally:
+        os.dup2(said, 2)
+        os.close(said)
+        os.close(nowhere)
 
 
 answer_at_once()

@@ -26,7 +26,7 @@ def compare_table(given: Any) -> None:
     values = column_of(table, given.label, "label")
     check_rows(len(values))
     labels = labels_of(given.label, values, given.positive)
-    _check_score(given.score, labels)
+    score, options = _scored(given, labels)
     groups = None if given.group is None else column_of(table, given.group, "group")
     for name in given.drop:
         column_of(table, name, "drop")
@@ -35,11 +35,10 @@ def compare_table(given: Any) -> None:
     columns = preprocessing(inputs, kinds, parts[0])
     features = features_of(columns, inputs)
     output = check_folder("output", given.output)
-    options: dict[str, Any] = {"weights": "quadratic"} if given.score == "kappa" else {}
     report = compare(
         lambda: network(features.shape[1], len(labels.names)),
         **_data(features, labels, parts),
-        score=given.score,
+        score=score,
         **options,
         seeds=given.seeds,
         epochs=given.epochs,
@@ -68,6 +67,20 @@ def _data(features: np.ndarray, labels: Labels, parts: Any) -> dict[str, Any]:
     binary = len(labels.names) == 2
     y = labels.ids.astype("float32")[:, None] if binary else labels.ids
     return {name: (features[rows], y[rows]) for name, rows in zip(("train", "validation", "test"), parts)}
+
+
+def _scored(given: Any, labels: Labels) -> tuple[str, dict[str, Any]]:
+    """The score that is wanted, and its arguments."""
+    classes = len(labels.names)
+    if given.costs is None:
+        _check_score(given.score, labels)
+        return given.score, {"weights": "quadratic"} if given.score == "kappa" else {}
+    if len(given.costs) != classes:
+        raise ValueError(
+            f"`costs` must have {classes**2} numbers for the labels {', '.join(labels.names[:10])}: a row for "
+            f"each true label, in this order. Received: {len(given.costs) ** 2} numbers"
+        )
+    return "cost" if classes == 2 else "multiclass_cost", {"costs": given.costs}
 
 
 _OF_CLASSES = {"cohen_kappa": "kappa", "mcc": "multiclass_mcc", "accuracy": "multiclass_accuracy"}
@@ -99,19 +112,22 @@ def tune_predictions(given: Any) -> None:
     p = _probabilities(given.probability, column_of(table, given.probability, "probability"))
     labels = labels_of(given.label, values, given.positive, fewest=1)
     y, rules = labels.ids, dict(given.at_least)
-    found: Any = tune_threshold(y, p, given.score, at_least=rules or None, curve=True)
+    score, options = _scored(given, labels)
+    found: Any = tune_threshold(y, p, score, at_least=rules or None, curve=True, **options)
     threshold = float(found.threshold)
-    estimate = evaluate(y, p, given.score, threshold=threshold, interval=0.95)
+    estimate = evaluate(y, p, score, threshold=threshold, interval=0.95, **options)
     print(f"Positive is {labels.names[1]!r}: {int(y.sum()):,} of {len(y):,} rows.")
-    print(f"Threshold {threshold:.6g}: {given.score} {estimate} (95 % interval)")
+    print(f"Threshold {threshold:.6g}: {score} {estimate} (95 % interval)")
     for name in rules:
         print(f"  {name} {evaluate(y, p, name, threshold=threshold, interval=0.95)}")
-    print(f"At 0.5: {given.score} {evaluate(y, p, given.score, interval=0.95)}")
+    print(f"At 0.5: {score} {evaluate(y, p, score, interval=0.95, **options)}")
+    if options:
+        print("The score is minus the mean cost of a row.")
     print("These rows chose the threshold, so its score looks a little too good: report it on other rows.")
     if (positives := int(y.sum())) < _FEW:
         print(f"Only {positives} positive{'s' * (positives > 1)}: the threshold itself may be far off.")
     if given.output:
-        _write(given.output, given.score, found.curve)
+        _write(given.output, score, found.curve)
 
 
 def _probabilities(name: str, values: list[str]) -> np.ndarray:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -90,27 +91,60 @@ class ThresholdCurve(NamedTuple):
     scores: np.ndarray
 
 
-class TunedThreshold(NamedTuple):
+_FEW, _FEW_SAMPLES = 20, 50
+
+
+def few_of(counts: Mapping[str, int], samples: int) -> str | None:
+    """Returns what is too little to choose a threshold by, or None.
+
+    Examples:
+        >>> few_of({"positives": 7, "negatives": 500}, 507)
+        '7 positives'
+    """
+    name, least = min(counts.items(), key=lambda item: item[1])
+    if least >= _FEW:
+        return f"{samples} samples" if samples < _FEW_SAMPLES else None
+    return f"{least} {name}" if least != 1 else f"1 {re.sub('s( |$)', lambda found: found[1], name, count=1)}"
+
+
+class _SaysHowFew:
+    """The text of a named tuple, and if few samples have chosen it, that."""
+
+    few: str | None = None
+
+    def __repr__(self) -> str:
+        note = f"  # by {self.few}, so mostly chance: see interval=0.95" if self.few else ""
+        return super().__repr__() + note
+
+
+class _Tuned(NamedTuple):
+    threshold: float | PerClass | Argmax
+    score: float | np.ndarray
+
+
+class _TunedWithCurve(NamedTuple):
+    threshold: float | PerClass | Argmax
+    score: float | np.ndarray
+    curve: ThresholdCurve | tuple[ThresholdCurve, ...]
+
+
+class TunedThreshold(_SaysHowFew, _Tuned):
     """The best threshold.
 
     Attributes:
         threshold: A float, an array-like `PerClass` with a threshold for each class, or an `Argmax` with offsets.
         score: The score that it reaches: a float, or an array.
+        few: What is too little to tell, such as `"7 positives"`, if a class has fewer than 20 samples or there are
+            fewer than 50; otherwise `None`. The text of the result says so, too.
     """
 
-    threshold: float | PerClass | Argmax
-    score: float | np.ndarray
 
-
-class TunedThresholdWithCurve(NamedTuple):
+class TunedThresholdWithCurve(_SaysHowFew, _TunedWithCurve):
     """The best threshold, and the curve from which it was chosen.
 
     Attributes:
         threshold: A float, or an array-like `PerClass` with a threshold for each class.
         score: The score that it reaches: a float, or an array.
         curve: A `ThresholdCurve`, or a tuple with one for each class.
+        few: What is too little to tell, as in `TunedThreshold`.
     """
-
-    threshold: float | PerClass | Argmax
-    score: float | np.ndarray
-    curve: ThresholdCurve | tuple[ThresholdCurve, ...]

@@ -10,9 +10,9 @@ from keras import ops
 from keras_softsets import scores
 from keras_softsets._checks import check_average, check_choice, check_flag, check_number, check_whole_number
 from keras_softsets.decisions import PerClass
-from keras_softsets.decisions._tuned import ThresholdCurve, TunedThreshold, TunedThresholdWithCurve
+from keras_softsets.decisions._tuned import ThresholdCurve, TunedThreshold, TunedThresholdWithCurve, few_of
 from keras_softsets.evaluation import evaluate
-from keras_softsets.samples import as_numbers, check_order
+from keras_softsets.samples import Samples, as_numbers, check_order
 from keras_softsets.scores._registry import at_argmax, resolve
 from keras_softsets.tuning._auto import FOLDS, tune_auto_offsets, without_each
 from keras_softsets.tuning._offsets import tune_offsets
@@ -20,6 +20,7 @@ from keras_softsets.tuning._thresholds import (
     at_threshold,
     best_of,
     check_importances,
+    checked,
     columns_of,
     curve_of,
     rules_of,
@@ -99,8 +100,8 @@ def tune_threshold(
             multiple of the logarithms of the classes' shares (logit adjustment) and free ones, by cross-validation
             inside the data: free offsets fit chance where classes are small. Defaults to `"free"`.
         interval: Confidence level such as 0.95, with which the score becomes an `Estimate`, as in `evaluate`. With
-            fewer than 50 samples or 20 positives, look at it: it says how little is known. It takes the decision as
-            given, and does not know that these samples chose it. Defaults to `None`.
+            fewer than 50 samples or 20 positives, which the result's `few` says, look at it: it says how little is
+            known. It takes the decision as given, and does not know that these samples chose it. Defaults to `None`.
         **score_args: Arguments of the score, such as `beta=2` for `"f_beta"`.
 
     Returns:
@@ -112,8 +113,8 @@ def tune_threshold(
             the error says what can be reached.
 
     Examples:
-        >>> y_true = [0, 1, 0, 1]
-        >>> y_pred = [0.125, 0.375, 0.5, 0.75]
+        >>> y_true = [0, 1, 0, 1] * 25
+        >>> y_pred = [0.125, 0.375, 0.5, 0.75] * 25
         >>> tune_threshold(y_true, y_pred)
         TunedThreshold(threshold=0.25, score=0.8)
         >>> tune_threshold(y_true, y_pred, "f_beta", beta=0.5)
@@ -126,6 +127,8 @@ def tune_threshold(
         ([-0.37, 0.0, 0.39], 1.0)
         >>> tune_threshold(y_true, y_pred, "precision", at_least={"recall": 0.95})
         TunedThreshold(threshold=0.25, score=0.6666666666666666)
+        >>> tune_threshold(y_true[:4], y_pred[:4])
+        TunedThreshold(threshold=0.25, score=0.8)  # by 2 positives, so mostly chance: see interval=0.95
 
     Reference:
         [Koyejo et al., 2014](https://papers.nips.cc/paper/5454): for scores of this family the best classifier is a
@@ -147,6 +150,7 @@ def tune_threshold(
             found = TunedThreshold(*tune_auto_offsets(*data, folds or FOLDS, **settings))
         else:
             found = TunedThreshold(*tune_offsets(*data, **settings))
+        found.few = _few_classes(checked(y_true, y_pred, sample_weight, average=average, c_x_c=True, **settings))
         return _with_interval(found, interval, y_true, y_pred, resolved, sample_weight, average=average, **settings)
     if offsets != "free":
         raise ValueError(f"`offsets` must be 'free' unless decision='argmax'. Received: offsets={offsets!r}")
@@ -164,17 +168,39 @@ def tune_threshold(
         best = [best_of(each, plateau) for each in curves]
     each = None if len(best) > 1 else average
     settings = {"average": each, "ignore_class": ignore_class}
-    tuned = _with_interval(_of_each(best), interval, y_true, y_pred, resolved, sample_weight, **settings)
+    found = _of_each(best)
+    found.few = _few(columns)
+    tuned = _with_interval(found, interval, y_true, y_pred, resolved, sample_weight, **settings)
     if not curve:
         return tuned
-    return TunedThresholdWithCurve(*tuned, curves if isinstance(tuned.threshold, PerClass) else curves[0])
+    both = TunedThresholdWithCurve(*tuned, curves if isinstance(tuned.threshold, PerClass) else curves[0])
+    both.few = tuned.few
+    return both
+
+
+def _few(columns: Sequence[Samples]) -> str | None:
+    """What is too little to choose thresholds by: of the class with the fewest positives or negatives."""
+    positives = [int(np.sum(samples.label >= 0.5)) for samples in columns]
+    counts = {}
+    for k, (samples, number) in enumerate(zip(columns, positives)):
+        of = f" of class {k}" if len(columns) > 1 else ""
+        counts |= {f"positives{of}": number, f"negatives{of}": len(samples.label) - number}
+    return few_of(counts, min(len(samples.label) for samples in columns))
+
+
+def _few_classes(samples: Samples) -> str | None:
+    counts = np.bincount(samples.label.argmax(1), minlength=samples.label.shape[1])
+    return few_of({f"samples of class {k}": int(number) for k, number in enumerate(counts)}, len(samples.label))
 
 
 def _with_interval(tuned: TunedThreshold, interval: float | None, *data: Any, **options: Any) -> TunedThreshold:
     """The same result, with an interval for its score if there is a confidence level."""
     if interval is None:
         return tuned
-    return tuned._replace(score=evaluate(*data, threshold=tuned.threshold, interval=interval, **options))
+    estimate = evaluate(*data, threshold=tuned.threshold, interval=interval, **options)
+    found = TunedThreshold(tuned.threshold, estimate)
+    found.few = tuned.few
+    return found
 
 
 def _hint_at_one_column(y_true: Any, y_pred: Any) -> None:

@@ -51,6 +51,23 @@ def test_from_a_table_to_a_report_and_a_classifier(tmp_path, capsys):
     assert np.isfinite(answer["probability"].numpy()).all()
 
 
+def test_costs_instead_of_a_score(tmp_path, capsys):
+    y, p = [0, 0, 0, 1] * 25, [0.125, 0.25, 0.5, 0.375] * 25
+    table = write(tmp_path / "predictions.csv", {"label": y, "probability": p})
+    _, out, _ = told(capsys, "tune", table, "--costs", "0 1 50 0")
+    assert "Threshold 0.3125: cost -0.250 [" in out
+    assert "At 0.5: cost -12.750 [" in out
+    table = write(tmp_path / "three.csv", {"label": [0, 1, 2] * 40, "x": np.arange(120) / 7, "u": [1, 2] * 60})
+    options = ("--label", "label", "--costs", "0,1,9, 1,0,9, 1,1,0", "--seeds", "1", "--epochs", "1")
+    code, out, _ = told(capsys, "compare", table, *options, "--output", str(tmp_path / "o"))
+    assert code == 0
+    assert "multiclass_cost, tuned" in out
+    for text in ("0 1 50", "0 a 1 0", "7", "0 1 nan 0"):
+        with pytest.raises(SystemExit):
+            main(["tune", table, "--costs", text])
+        assert "must be a number for each pair of labels" in capsys.readouterr().err
+
+
 def test_ordered_classes_with_kappa(tmp_path, capsys):
     rng = np.random.default_rng(0)
     x = rng.normal(size=200).round(3)
@@ -103,6 +120,7 @@ MISTAKES = {
     "output": (customers(), ["--output", __file__], "`output` must be a folder"),
     "rows": (customers(0), [], "`table` must have rows below its header"),
     "kappa": (customers(), ["--score", "kappa"], "must be cohen_kappa for 2 classes"),
+    "costs": (customers(), ["--costs", "0 1 2 1 0 1 2 1 0"], "`costs` must have 4 numbers for the labels no, yes"),
 }
 
 

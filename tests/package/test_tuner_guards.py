@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from class_cases import classes_batch
@@ -116,6 +118,27 @@ def test_offsets_that_help_are_found_and_chance_is_left_alone():
 def test_mistakes(options, message):
     with pytest.raises(ValueError, match=message):
         tune_threshold([0, 1, 1], [[0.2, 0.8], [0.7, 0.3], [0.4, 0.6]], **options)
+
+
+def test_the_result_says_by_how_few_samples_it_was_chosen():
+    y, p = np.repeat([0, 1], [100, 7]), np.linspace(0, 1, 107)
+    two = {"y_true": np.stack([y, y[::-1]], 1)[:101], "y_pred": np.stack([p, p], 1)[:101]}
+    ids, q = np.repeat([0, 1, 2], [50, 30, 1]), np.full((81, 3), 1 / 3)
+    cases = {
+        "7 positives": tune_threshold(y, p),
+        "7 negatives": tune_threshold(1 - y, p, interval=0.9),
+        "3 positives": tune_threshold(y, p, "f1", np.where(np.arange(107) < 103, 1.0, 0.0), curve=True),
+        "1 positive of class 0": tune_threshold(**two),
+        "1 sample of class 2": tune_threshold(ids, q, decision="argmax"),
+        "49 samples": tune_threshold(np.arange(49) % 2, np.arange(49) / 48),
+        None: tune_threshold(np.arange(50) % 2, np.arange(50) / 49),
+    }
+    assert {found.few: expected for expected, found in cases.items()} == {each: each for each in cases}
+    for few, found in cases.items():
+        assert repr(found).endswith(f"# by {few}, so mostly chance: see interval=0.95") == (few is not None)
+    again = pickle.loads(pickle.dumps(cases["7 positives"]))
+    assert (again, again.few) == (cases["7 positives"], "7 positives")
+    assert cases["7 positives"] == (cases["7 positives"].threshold, cases["7 positives"].score)
 
 
 def test_the_score_of_few_samples_can_say_how_little_is_known(rng):
