@@ -18,10 +18,12 @@ class Scored:
     Attributes:
         zero_division: Value of 0 / 0; NaN marks those places.
         rising: Whether rows are known to be in order of rising thresholds; otherwise curve scores sort them.
+        hard: Whether they are sums of 0 and 1, which have no gradient that `ratio` would have to bound.
     """
 
     zero_division: float = 0.0
     rising: bool = False
+    hard: bool = False
 
     def carrying(self, **settings: Any) -> Any:
         """The same matrix with other settings."""
@@ -131,7 +133,7 @@ class MulticlassMatrix(Scored, _Counts):
 
 def undefined_where(undefined: Tensor, value: Tensor, cells: Scored) -> Tensor:
     """Replaces undefined scores by the value of 0 / 0, which is 0 unless `zero_division` says otherwise."""
-    return ops.where(undefined, ops.full_like(value, cells.zero_division), value)
+    return ops.where(undefined, cells.zero_division, value)
 
 
 def ratio(numerator: Tensor, denominator: Tensor, cells: ConfusionMatrix | MulticlassMatrix) -> Tensor:
@@ -140,8 +142,11 @@ def ratio(numerator: Tensor, denominator: Tensor, cells: ConfusionMatrix | Multi
     If the denominator is positive but less than a millionth of all weight (for example, that of precision when every
     prediction is saturated at 0), the value is exact and the gradient is that at a millionth: large, but bounded.
     """
+    nothing = denominator <= 0  # False for NaN, which stays NaN
+    if cells.hard:
+        return undefined_where(nothing, numerator / ops.where(nothing, 1.0, denominator), cells)
     floor = 1e-6 * ops.stop_gradient(cells.total)
-    nothing, regular = denominator <= 0, denominator > floor  # both are False for NaN, which stays NaN
+    regular = denominator > floor  # False for NaN, too
     exact = numerator / ops.where(regular, denominator, 1.0)
     fixed = ops.stop_gradient(numerator / ops.where(nothing, 1.0, denominator))
     bounded = fixed + (numerator - fixed * denominator) / ops.where(ops.logical_or(nothing, regular), 1.0, floor)

@@ -40,7 +40,7 @@ def folds_of(classes: np.ndarray, folds: int) -> np.ndarray:
 def without_each(samples: Samples, folds: int) -> list[Samples]:
     """Returns the samples of one class without each of several folds."""
     fold = folds_of(np.asarray(samples.label)[:, 0] >= 0.5, folds)
-    parts = [Samples(*(np.asarray(x)[fold != k] for x in samples[:3])) for k in range(folds)]
+    parts = [_rows(samples, fold != k) for k in range(folds)]
     return [part for part in parts if len(part.label)]  # one sample of each class is all in the first fold
 
 
@@ -86,7 +86,8 @@ def _log_p(samples: Samples) -> np.ndarray:
 
 
 def _rows(samples: Samples, rows: np.ndarray) -> Samples:
-    label, p, weight = (np.asarray(x)[rows] for x in samples[:3])
+    label, p = (np.asarray(x)[rows] for x in (samples.label, samples.prediction))
+    weight = None if samples.weight is None else np.asarray(samples.weight)[rows]
     return samples._replace(label=label, prediction=p, weight=weight)
 
 

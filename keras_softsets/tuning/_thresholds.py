@@ -9,51 +9,129 @@ import numpy as np
 from keras import ops
 
 from keras_softsets import scores
-from keras_softsets._backend import untraced, wide
+from keras_softsets._backend import MARGIN, untraced, wide
 from keras_softsets._checks import check_number, shown
 from keras_softsets._inputs import as_samples
 from keras_softsets.decisions._tuned import ThresholdCurve
 from keras_softsets.matrices import ConfusionMatrix
-from keras_softsets.operating import SLACK, ranked
-from keras_softsets.samples import Samples, check_values, explain, range_of
+from keras_softsets.operating import SLACK
+from keras_softsets.samples import Samples, check_values, range_of
 from keras_softsets.scores._registry import resolve
 
 Rules = dict[scores.Score, float]
+_AT_ONCE = 2**20  # thresholds that are scored together
 
 
 @untraced
 def columns_of(
     y_true: Any, y_pred: Any, sample_weight: Any, ignore_class: int | None, *, pooled: bool
 ) -> list[Samples]:
-    """Returns the samples that count, in float64, for each class or for all classes together."""
+    """Returns the samples that count, with every digit they have, for each class or for all classes together."""
+    data = (y_true, y_pred, sample_weight)
+    dtype = "float32" if all(x is None or _is_narrow(_as_array(x)) for x in data) else wide()
     # TensorFlow would flush the smallest float32 numbers to 0 on the way to float64; NumPy does not.
-    array = ops.convert_to_numpy(y_pred) if ops.is_tensor(y_pred) else y_pred
-    probabilities = np.asarray(array, "float64")
-    samples = as_samples(y_true, probabilities, sample_weight, ignore_class=ignore_class, dtype=wide())
-    label, p = (ops.convert_to_numpy(x) for x in (samples.label, samples.prediction))
-    weight = np.ones_like(p) if samples.weight is None else ops.convert_to_numpy(samples.weight)
-    if pooled:
-        label, p, weight = (x.reshape(-1, 1) for x in (label, p, weight))
-    counts = weight != 0  # weight 0 means absent
+    probabilities = np.asarray(_as_array(y_pred), dtype)
+    samples = as_samples(y_true, probabilities, sample_weight, ignore_class=ignore_class, dtype=dtype)
+    found = samples.pooled() if pooled else samples
+    label, p = (ops.convert_to_numpy(x) for x in (found.label, found.prediction))
+    weight = None if found.weight is None else ops.convert_to_numpy(found.weight)
+    counts = np.broadcast_to(True, p.shape) if weight is None else weight != 0  # weight 0 means absent
     check_something_counts(counts, y_true, y_pred, ignore_class)
-    return [Samples(label[rows, k, None], p[rows, k, None], weight[rows, k, None]) for k, rows in enumerate(counts.T)]
+    return [_column(k, label, p, weight, counts) for k in range(p.shape[1])]
+
+
+def _column(k: int, label: np.ndarray, p: np.ndarray, weight: np.ndarray | None, counts: np.ndarray) -> Samples:
+    """The samples of a class that count; where all do, nothing is copied."""
+    rows: Any = slice(None) if counts[:, k].all() else counts[:, k]
+    return Samples(label[rows, k, None], p[rows, k, None], None if weight is None else weight[rows, k, None])
+
+
+def _as_array(x: Any) -> np.ndarray:
+    return np.asarray(ops.convert_to_numpy(x) if ops.is_tensor(x) else x)
+
+
+def _is_narrow(x: np.ndarray) -> bool:
+    """Whether float32 has room for all numbers; what are no numbers is for `as_samples` to refuse."""
+    return x.dtype.kind in "biuf" and bool(np.equal(x, x.astype("float32")).all())
 
 
 @untraced
 def curve_of(score: Any, samples: Samples, dtype: np.dtype) -> ThresholdCurve:
     """Returns the score of one class at each of its thresholds."""
-    ranks = ranked(samples)
-    explain(samples, ranks.cells.tp)
-    if np.isnan(samples.prediction).any():
-        raise ValueError("`y_pred` must hold numbers. Received: NaN")
-    rows = np.flatnonzero(ops.convert_to_numpy(ranks.last))[::-1]  # from the smallest probability up
-    cells = [ops.convert_to_numpy(cell)[rows] for cell in ranks.cells]
-    none = [cells[0][:1] * 0, cells[1][:1] * 0, cells[0][:1], cells[1][:1]]  # "none positive", at the end
-    every = ConfusionMatrix(*(ops.convert_to_tensor(np.concatenate(pair)) for pair in zip(cells, none)))
-    probabilities = ops.convert_to_numpy(ranks.probability)[rows, 0]
-    return ThresholdCurve(
-        _between(probabilities, "float16" if dtype == np.float16 else "float32"), _evaluate(score, every)
-    )
+    label, p = (np.asarray(x)[:, 0] for x in (samples.label, samples.prediction))
+    weight = None if samples.weight is None else np.asarray(samples.weight)[:, 0]
+    _check_numbers(samples, label, p, weight)
+    p = np.clip(p, 0, 1) + p.dtype.type(0)  # turns -0.0 into 0.0
+    distinct, cells = sums_by_threshold(label, p, weight)
+    return ThresholdCurve(_between(distinct, "float16" if dtype == np.float16 else "float32"), _evaluate(score, cells))
+
+
+def _check_numbers(samples: Samples, label: Any, p: Any, weight: Any) -> None:
+    """Raises if a value is invalid; the usual case costs six numbers."""
+    valid = label.min() >= 0 and label.max() <= 1 and p.min() >= -MARGIN and p.max() <= 1 + MARGIN  # not for NaN
+    if valid and (weight is None or (weight.min() >= 0 and weight.max() < np.inf)):
+        return
+    check_values(samples)
+    raise ValueError("`y_pred` must hold numbers. Received: NaN")
+
+
+def sums_by_threshold(
+    label: np.ndarray, p: np.ndarray, weight: np.ndarray | None
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Returns the distinct probabilities, rising, and tp, fp, fn and tn if each is the threshold, or none is positive.
+
+    In NumPy, which sorts numbers many times as fast as indices.
+
+    Args:
+        label: Labels in [0, 1], (samples,).
+        p: Probabilities in [0, 1], without -0.0.
+        weight: Weights, or `None` for 1 each.
+
+    Examples:
+        >>> distinct, (tp, fp, fn, tn) = sums_by_threshold(np.array([0, 1, 1]), np.array([0.2, 0.2, 0.7]), None)
+        >>> distinct, tp, fp
+        (array([0.2, 0.7]), array([2, 1, 0]), array([1, 0, 0]))
+    """
+    if weight is None and bool(((label == 0) | (label == 1)).all()):
+        return _counted(label, p)
+    return _summed(label, p, np.ones_like(p) if weight is None else weight)
+
+
+def _counted(label: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Sorts bit patterns, which for numbers of one sign are in the order of the numbers, with the label as last bit."""
+    size = p.dtype.itemsize
+    keys = p.view(f"uint{8 * size}") << 1  # nothing is lost: no number up to 1 has its first two bits set
+    keys |= label.astype("bool")
+    keys.sort()
+    values = keys >> 1
+    first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))  # of equal probabilities
+    distinct, below = values[first].view(p.dtype), np.append(first, len(p))
+    keys &= 1
+    fn = np.append(0, np.cumsum(keys, dtype="int64")[below[1:] - 1])
+    tp, tn = fn[-1] - fn, below - fn
+    return distinct, [tp, len(p) - below - tp, fn, tn]
+
+
+def _summed(label: np.ndarray, p: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Four sums, rather than two sums and two differences: a small cell keeps all its digits."""
+    label, weight, order = label.astype("float64"), weight.astype("float64"), _falling(p)
+    p = p[order]
+    last = np.flatnonzero(np.append(p[1:] != p[:-1], True))[::-1]  # of equal probabilities
+    parts = [x[order] for x in (weight * label, weight * (1 - label))]
+    above = [np.append(np.cumsum(x)[last], 0.0) for x in parts]
+    below = [np.append(np.cumsum(x[::-1])[::-1], 0.0)[last + 1] for x in parts]
+    return p[last], [*above, *(np.append(x, all_above[0]) for x, all_above in zip(below, above))]
+
+
+def _falling(p: np.ndarray) -> np.ndarray:
+    """The places of numbers in falling order; of equal ones, the first comes first."""
+    if p.dtype != np.float32:
+        return np.argsort(-p, kind="stable")
+    low = np.uint64(2**32 - 1)
+    keys = (low - p.view("uint32").astype("uint64")) << np.uint64(32)
+    keys |= np.arange(len(p), dtype="uint64")
+    keys.sort()
+    return (keys & low).astype("int64")
 
 
 def within(curve: ThresholdCurve, rules: Rules, samples: Samples, dtype: np.dtype) -> ThresholdCurve:
@@ -64,9 +142,17 @@ def within(curve: ThresholdCurve, rules: Rules, samples: Samples, dtype: np.dtyp
     return curve._replace(scores=np.where(meets, curve.scores, np.nan))
 
 
-def _evaluate(score: Any, cells: ConfusionMatrix) -> np.ndarray:
-    values = np.asarray(ops.convert_to_numpy(score(cells)), dtype=wide())
-    if values.shape != tuple(cells.tp.shape):
+def _evaluate(score: Any, cells: list[np.ndarray]) -> np.ndarray:
+    """The score at each threshold; the score of many of them at once takes much memory."""
+    count = len(cells[0])
+    size = _AT_ONCE if score.registered else count  # an own function may do what it likes with all of them
+    return np.concatenate([_values(score, [x[k : k + size, None] for x in cells]) for k in range(0, count, size)])
+
+
+def _values(score: Any, cells: list[np.ndarray]) -> np.ndarray:
+    matrix = ConfusionMatrix(*(ops.convert_to_tensor(cell.astype("float64")) for cell in cells))
+    values = np.asarray(ops.convert_to_numpy(score(matrix.carrying(hard=True))), dtype=wide())
+    if values.shape != cells[0].shape:
         raise ValueError(f"`score` must keep the shape of the cells. Received: {values.shape} from score={score!r}")
     if np.isnan(values).any():
         raise ValueError(f"`score` must be a number everywhere, 0 for 0 / 0. Received: NaN from score={score!r}")

@@ -10,6 +10,7 @@ from sklearn import metrics as sklearn_metrics
 from keras_softsets import scores
 from keras_softsets.confusion import ConfusionMatrix, confusion_matrix
 from keras_softsets.thresholds import TunedThreshold, tune_threshold
+from keras_softsets.tuning import _thresholds
 
 TUNABLE = [name for name in scores.names("cells") if not scores.get(name).curve]
 SKLEARN = {
@@ -107,6 +108,18 @@ def test_each_threshold_makes_its_decision_in_every_precision(dtype):
         np.testing.assert_array_equal(y_pred >= threshold, expected)  # in the array's own type
         np.testing.assert_array_equal(y_pred >= np.float64(threshold), expected)
         np.testing.assert_array_equal(y_pred.astype("float32") >= np.float32(threshold), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_counts_sums_and_parts_of_a_curve_agree(dtype, rng, monkeypatch):
+    y, p = rng.integers(0, 2, 200), rng.random(200).astype(dtype).round(2)
+    p[:3] = 0, -0.0, 1
+    counted = tune_threshold(y, p, "mcc", curve=True).curve
+    monkeypatch.setattr(_thresholds, "_AT_ONCE", 7)
+    for weight in (None, np.ones(200)):  # sums of weights take another way
+        np.testing.assert_array_equal(tune_threshold(y, p, "mcc", weight, curve=True).curve, counted)
+    own = tune_threshold(y, p, lambda cells: cells.tp / ops.max(cells.tp), curve=True).curve  # of all thresholds
+    np.testing.assert_allclose(own.scores, tune_threshold(y, p, "recall", curve=True).curve.scores)
 
 
 def test_float64_that_float32_cannot_tell_apart():

@@ -51,7 +51,7 @@ def assign_either(condition: Tensor, yes: Callable[[], Any], no: Callable[[], An
 
 def value_of(total: Any) -> Tensor:
     """The value of a variable of `add_total`."""
-    return ops.convert_to_tensor(total)
+    return tf.convert_to_tensor(ops.convert_to_tensor(total))  # Keras returns the variable, which each use would read
 
 
 def one_hot(ids: Tensor, classes: int, dtype: str) -> Tensor:
