@@ -51,6 +51,7 @@ def test_from_a_table_to_a_report_and_a_classifier(tmp_path, capsys):
     assert np.isfinite(answer["probability"].numpy()).all()
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_ordered_classes_with_kappa(tmp_path, capsys):
     rng = np.random.default_rng(0)
     x = rng.normal(size=200).round(3)
