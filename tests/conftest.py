@@ -131,6 +131,16 @@ def _fresh_state():
 
 
 @pytest.fixture
+def eagerly():
+    """No graphs: tracing takes nearly all of the time of tests that train a few steps and look at what follows."""
+    import tensorflow as tf
+
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
+@pytest.fixture
 def rng():
     import numpy as np
 

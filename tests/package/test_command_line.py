@@ -51,6 +51,7 @@ def test_from_a_table_to_a_report_and_a_classifier(tmp_path, capsys):
     assert np.isfinite(answer["probability"].numpy()).all()
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_costs_instead_of_a_score(tmp_path, capsys):
     y, p = [0, 0, 0, 1] * 25, [0.125, 0.25, 0.5, 0.375] * 25
     table = write(tmp_path / "predictions.csv", {"label": y, "probability": p})
@@ -68,6 +69,7 @@ def test_costs_instead_of_a_score(tmp_path, capsys):
         assert "must be a number for each pair of labels" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_ordered_classes_with_kappa(tmp_path, capsys):
     rng = np.random.default_rng(0)
     x = rng.normal(size=200).round(3)

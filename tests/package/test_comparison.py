@@ -16,6 +16,8 @@ from keras_softsets.comparison._data import Answers, Part, class_weights
 from keras_softsets.comparison._task import Row, Task, expected_calibration_error, rows_of, task_of
 from keras_softsets.scores import get
 
+pytestmark = pytest.mark.usefixtures("eagerly")
+
 X = np.random.default_rng(0).normal(size=(360, 3)).astype("float32")
 NOISE = np.random.default_rng(1).normal(size=(360, 3))
 BINARY = (X[:, 0] + NOISE[:, 0] > 0.8).astype("float32")
@@ -40,6 +42,8 @@ def small(make_model, y, losses=None, **options):
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
+    """The defaults; made before `eagerly` of any test, so with graphs, as users have them."""
+    assert not tf.config.functions_run_eagerly()
     return small(model(), BINARY, seeds=2, folder=tmp_path_factory.mktemp("runs"))
 
 

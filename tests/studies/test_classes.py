@@ -2,6 +2,7 @@
 
 import keras
 import numpy as np
+import pytest
 
 from keras_softsets import datasets, evaluate, scores, tune_threshold
 from studies.classes import ordinal, plan, report, study
@@ -39,6 +40,7 @@ def made_up(name, seed, raw_dir, classes=4, features=6):
     return datasets.Splits(*parts)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_a_run_resumes_and_its_report_is_a_table(folder, monkeypatch):
     short = plan.STUDIES["letter"]._replace(
         scores=("f1",), training=plan.Training(epochs=2), guided=("f1+guided", "regression")

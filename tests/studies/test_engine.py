@@ -22,14 +22,6 @@ from studies.paper.methods.side_by_side import load_trials
 BATCH = 64  # the last batch is short
 
 
-@pytest.fixture
-def _eager():
-    """Compiling takes seconds; one test shows that compiled training is right, the others need not wait."""
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
-
-
 def first_state(trials):
     return program.first_state(trials, tf.zeros([0, len(trials.seeds)]))
 
@@ -116,7 +108,7 @@ def test_dropout_differs_between_trials_steps_and_units():
     assert np.abs(correlation).max() < 6 / np.sqrt(2000)
 
 
-@pytest.mark.usefixtures("_eager")
+@pytest.mark.usefixtures("eagerly")
 def test_a_trial_does_not_depend_on_its_neighbours(trials):
     settings = Settings(batch_size=BATCH)
     _, both = histories(trials, "f1_linear", settings)
@@ -124,7 +116,7 @@ def test_a_trial_does_not_depend_on_its_neighbours(trials):
     np.testing.assert_allclose(both[:, 1], alone[:, 0], atol=1e-5)
 
 
-@pytest.mark.usefixtures("_eager")
+@pytest.mark.usefixtures("eagerly")
 def test_early_stopping_restores_the_best_epoch_of_each_trial(trials, monkeypatch):
     settings = Settings(batch_size=BATCH, patience=6, most_epochs=30)
     monkeypatch.setattr(engine, "_EPOCHS_AT_ONCE", 10)
