@@ -105,7 +105,7 @@ def _classes_in_short(folder: Path) -> str:
         found = [
             classes.mean(name, score, *row, range(10), folder) for row in (("ce", baseline), (f"{score}+ce", "argmax"))
         ]
-        decided = f"{classes.SCORES[score]}, {CLASSES_LABELS[name]}"
+        decided = f"{classes.SCORES[score]}, {classes.LABELS[name]}"
         rows.append(
             [decided, f"{found[0]} ({baseline})", found[1], classes.gain(name, score, baseline, folder, sign="+")]
         )
@@ -118,7 +118,6 @@ CLASSES = {
     **{("wine_quality_as_in_demo", score): "offsets" for score in ("kappa", "f1", "mcc")},
     **{("letter", score): "argmax" for score in ("f1", "mcc")},
 }
-CLASSES_LABELS = {"wine_quality": "wine", "wine_quality_as_in_demo": "wine, the demo's network", "letter": "26 letters"}
 
 
 def figures(folder: Path, images: Path) -> None:
@@ -139,7 +138,7 @@ def figures(folder: Path, images: Path) -> None:
         for data in operating.DATA
     }
     of_classes = {
-        f"{classes.SCORES[score]}, {CLASSES_LABELS[name]}": classes.gain(name, score, baseline, folder)
+        f"{classes.SCORES[score]}, {classes.LABELS[name]}": classes.gain(name, score, baseline, folder)
         for (name, score), baseline in CLASSES.items()
     }
     for name, gains, label in (
@@ -185,6 +184,7 @@ MARKED: dict[str, Callable[[Path], str]] = {
     "guided few gain": guided.few_gain,
     "guided sum over guided": guided.sum_over_guided,
     "guided trained": guided.missing,
+    "guided classes": guided.of_classes,
     "stuck masks": lambda folder: networks.of_unet(folder) or "",
     "paper in short": _paper,
     "paper claims": _paper_claims,

@@ -8,6 +8,7 @@ from studies.classes.plan import AUTO, BOUND, ONE_NUMBER, STUDIES, Study
 from studies.classes.study import STUDY
 from studies.harness.store import RESULTS, Line
 
+LABELS = {"wine_quality": "wine", "wine_quality_as_in_demo": "wine, the demo's network", "letter": "26 letters"}
 SCORES = {"kappa": "quadratic kappa", "f1": "macro F1", "mcc": "MCC"}
 METHODS = {
     "ce": "cross-entropy",
@@ -23,7 +24,7 @@ BASELINE = ("ce", "offsets")
 SHOWN = {
     BOUND: "best offsets *for the test data*",
     ONE_NUMBER: "logit adjustment, one number",
-    AUTO: '`offsets="auto"`',
+    AUTO: '`offsets="auto"`, its first rule',
     ("regression", "argmax"): "rounded",
     ("regression", "offsets"): "tuned cut points",
 }

@@ -194,7 +194,7 @@ def of_classes(folder: Path = RESULTS) -> str:
     for name, study in classes.STUDIES.items():
         for score in ("kappa", "f1"):
             if f"{score}+guided" in study.guided and (row := _classes_row(name, score, folder)):
-                rows.append([f"{classes_report.SCORES[score]}, {name}", *row])
+                rows.append([f"{classes_report.SCORES[score]}, {classes_report.LABELS[name]}", *row])
     heads = ["", "cross-entropy", "regression, cut points", "`loss_for`, plain argmax", "claim"]
     return markdown.table(heads, rows)
 
