@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 import keras_softsets
-from keras_softsets import Argmax, SoftF1, compare
+from keras_softsets import Argmax, SoftF1, compare, loss_for
 from keras_softsets.comparison import _runs
 from keras_softsets.comparison._comparison import interval_of, paired_difference, t_quantile
 from keras_softsets.comparison._data import Answers, Part, class_weights
@@ -105,7 +105,9 @@ def test_one_seed_says_that_it_proves_little(report):
 
 
 def test_several_classes_and_several_at_once():
-    grades = small(model(3, "softmax"), GRADES, score="kappa", weights="quadratic")
+    # All that is compared by default with kappa, test_command_line compares.
+    ordered = {"ce": "sparse_categorical_crossentropy", "ours": loss_for("kappa", weights="quadratic")}
+    grades = small(model(3, "softmax"), GRADES, ordered, score="kappa", weights="quadratic")
     assert isinstance(grades.best_decision, (str, Argmax))
     assert "at the argmax" in grades.table()
     two = {"ce": "categorical_crossentropy", "f1": SoftF1(threshold="argmax")}

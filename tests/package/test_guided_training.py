@@ -1,11 +1,10 @@
 """The running matrix of guided cross-entropy: in training and validation, over replicas, saved, and resumed."""
 
 import copy
+import functools
 import json
 import pathlib
 import pickle
-import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -124,15 +123,21 @@ def test_batches_of_more_sizes_are_not_traced_again():
 
 @pytest.fixture(scope="module")
 def replicas(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("replicas")
-    # Not by `processes`, whose shortcut for the origins of operations crashes TensorFlow (2.21) in this script.
-    subprocess.run([sys.executable, SCRIPTS / "replicas_guided.py", "numbers.npz"], cwd=folder, check=True)
-    with np.load(folder / "numbers.npz") as found:
-        return dict(found)
+    @functools.cache
+    def numbers(*more):
+        folder = tmp_path_factory.mktemp("replicas")
+        processes.run_well(SCRIPTS / "replicas_guided.py", "numbers.npz", *more, cwd=folder)
+        with np.load(folder / "numbers.npz") as found:
+            return dict(found)
+
+    return numbers
 
 
-@pytest.mark.parametrize("run", ["fit kappa", "fit blend", "loop"])
-def test_two_replicas_are_one(replicas, run):
+@pytest.mark.parametrize(
+    ("run", "more"), [("fit blend", ()), ("loop", ()), pytest.param("fit kappa", ["kappa"], marks=pytest.mark.slow)]
+)
+def test_two_replicas_are_one(replicas, run, more):
+    replicas = replicas(*more)
     keys = [key.removeprefix("one/") for key in replicas if key.startswith(f"one/{run}/")]
     assert len(keys) >= 3
     for key in keys:
@@ -140,6 +145,7 @@ def test_two_replicas_are_one(replicas, run):
 
 
 def test_without_the_sum_over_replicas_they_differ(replicas):
+    replicas = replicas()
     for key, least in (("log/loss", 1e-3), ("matrix", 1.0), ("weights", 1e-2)):
         difference = np.abs(replicas[f"without/fit blend/{key}"] - replicas[f"one/fit blend/{key}"]).max()
         assert difference > least

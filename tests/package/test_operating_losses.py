@@ -327,10 +327,10 @@ def test_replicas_are_one_device(tmp_path):
 @EACH
 def test_saturated_predictions_give_the_same_numbers_eagerly_and_in_a_graph(loss, rng):
     y = rng.integers(0, 2, 256).astype("float32")
+    step = tf.function(lambda y, p: value_and_gradient_graph(loss(0.9), y, p))
     for _ in range(5):
         p = (1 - rng.integers(0, 6, 256) * 2.0**-24).astype("float32")  # a handful of numbers, so most are tied
         expected = value_and_gradient(loss(0.9), y, p)
-        step = tf.function(lambda y, p: value_and_gradient_graph(loss(0.9), y, p))
         for found, eager in zip(step(tf.constant(y), tf.constant(p)), expected, strict=True):
             # Eagerly, batches are padded, and their sums in another order: one unit in the last place, not another tie.
             np.testing.assert_allclose(found, eager, rtol=2.5e-7)

@@ -58,16 +58,16 @@ def once(tmp_path_factory):
 def numbers(once):
     """What a script found with a number of devices (".../many"), and with one (".../one")."""
 
-    def load(script, devices):
-        folder = once(f"{script}-{devices}", SCRIPTS / f"{script}.py", devices, "numbers.npz")
+    def load(script, devices, *more):
+        name = "-".join(map(str, (script, devices, *more)))
+        folder = once(name, SCRIPTS / f"{script}.py", devices, "numbers.npz", *more)
         with np.load(folder / "numbers.npz") as found:
             return dict(found)
 
-    def of(script, devices):
-        found = load(script, 2)
-        return (
-            found if devices == 2 else {name: found[name] for name in found if "/one" in name} | load(script, devices)
-        )
+    def of(script, devices, *more):
+        if devices == 2:
+            return load(script, 2, *more)
+        return {name: x for name, x in load(script, 2).items() if "/one" in name} | load(script, devices)
 
     return of
 
@@ -81,12 +81,15 @@ def largest_difference(found, condition, key, label="many"):
 # ------------------------------------------------------------------------------------ every named loss, twenty steps
 
 
-@pytest.mark.parametrize("devices", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (4, 8))])
+@pytest.mark.parametrize(
+    ("devices", "more"), [(2, ["few"]), *(pytest.param(n, [], marks=pytest.mark.slow) for n in (2, 4, 8))]
+)
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_every_loss_trains_as_on_one_device(numbers, condition, devices):
-    found = numbers("replicas_train", devices)
+def test_every_loss_trains_as_on_one_device(numbers, condition, devices, more):
+    found = numbers("replicas_train", devices, *more)
     half = condition == "mixed precision"
-    assert found[f"{condition}/losses/one"].shape == (20, len(found["names"]))
+    few = more and (half or "nine" in condition)
+    assert found[f"{condition}/losses/one"].shape == (20, 3 if few else len(found["names"]))
     assert largest_difference(found, condition, "losses").max() <= (HALF_LOSS_TOLERANCE if half else LOSS_TOLERANCE)
     assert largest_difference(found, condition, "weights").max() <= (
         HALF_WEIGHT_TOLERANCE if half else WEIGHT_TOLERANCE
@@ -94,7 +97,7 @@ def test_every_loss_trains_as_on_one_device(numbers, condition, devices):
 
 
 def test_no_loss_is_forgotten_and_the_conditions_are_what_they_say(numbers):
-    found = numbers("replicas_train", 2)
+    found = numbers("replicas_train", 2, "few")
     assert sorted(found["names"]) == [loss.__name__ for loss in LOSSES]
     assert sorted(found["last batch"]) == [0, 1]  # one sample for two replicas
     for condition in CONDITIONS:  # a training that goes nowhere would agree with anything
@@ -103,7 +106,7 @@ def test_no_loss_is_forgotten_and_the_conditions_are_what_they_say(numbers):
 
 
 def test_without_the_sum_over_replicas_every_loss_would_fail(numbers):
-    found = numbers("replicas_train", 2)
+    found = numbers("replicas_train", 2, "few")
     for key in ("losses", "weights"):
         found[f"sample weights/{key}/without"] = found[f"without the sum/{key}/many"]
     assert np.all(largest_difference(found, "sample weights", "losses", "without") > 100 * LOSS_TOLERANCE)

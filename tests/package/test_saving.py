@@ -15,8 +15,11 @@ import keras_softsets  # noqa: F401  (registers what is loaded)
 from keras_softsets import (
     LinearHeaviside,
     SigmoidHeaviside,
+    SoftAUROC,
     SoftF1,
+    SoftFBeta,
     SoftKappa,
+    SoftMCC,
     SoftSetLoss,
     TabulatedHeaviside,
     metrics,
@@ -89,11 +92,16 @@ def compiled_model(losses):
     return model
 
 
-def test_a_compiled_model_evaluates_the_same_and_trains_on_after_loading(tmp_path):
+FEW = (SoftFBeta, SoftMCC, SoftAUROC)  # with an argument, of all cells, of all thresholds
+
+
+@pytest.mark.parametrize("kinds", [FEW, pytest.param(LOSSES, marks=pytest.mark.slow)], ids=["few", "all"])
+def test_a_compiled_model_evaluates_the_same_and_trains_on_after_loading(kinds, tmp_path):
+    """Each loss is saved by `test_every_argument_round_trips`, and a model of all is loaded below, from version 0.1."""
     random = np.random.default_rng(0)
     losses = {
         loss.__name__: loss(threshold=[0.25, 0.5], heaviside="sigmoid", **PARAMETERS.get(loss.score_name, {}))
-        for loss in LOSSES
+        for loss in kinds
     }
     x, w = random.normal(size=(64, 3)), random.random(64)  # two full batches: Keras traces twice for a partial one
     y = {name: random.integers(0, 2, (64, 2)) for name in losses}

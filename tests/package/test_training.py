@@ -1,12 +1,13 @@
 """Each loss in `fit`: half precision, compiled or not, weights, masks, and shapes that Keras would broadcast."""
 
 import functools
+import itertools
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from cases import LOSSES
+from cases import LOSSES, paired
 from class_cases import classes_batch
 
 from keras_softsets import SoftF1, SoftFBeta, SoftKappa, SoftSetLoss, evaluate, metrics
@@ -52,12 +53,12 @@ def one_branch_for_each(losses):
 @pytest.mark.parametrize(
     ("policy", "jit_compile"),
     [
-        ("float32", True),
-        ("mixed_float16", False),
-        pytest.param("float32", False, marks=pytest.mark.slow),
-        pytest.param("mixed_bfloat16", False, marks=pytest.mark.slow),
-        pytest.param("mixed_float16", True, marks=pytest.mark.slow),
-        pytest.param("mixed_bfloat16", True, marks=pytest.mark.slow),
+        ("mixed_float16", True),  # both at once; each alone is slow
+        *(
+            pytest.param(*pair, marks=pytest.mark.slow)
+            for pair in itertools.product(("float32", "mixed_float16", "mixed_bfloat16"), (False, True))
+            if pair != ("mixed_float16", True)
+        ),
     ],
 )
 def test_every_loss_trains(policy, jit_compile):
@@ -120,9 +121,8 @@ def losses_with_labels_of(shape, dtype):
     return train(mlp(), SoftF1(), x, y.reshape(shape).astype(dtype), shuffle=False, epochs=2)["loss"]
 
 
-@pytest.mark.parametrize("shape", [(-1,), (-1, 1)])
-@pytest.mark.parametrize("dtype", ["int32", "bool", "float64"])
-def test_labels_of_both_shapes_and_any_type_give_the_same_training(shape, dtype):
+@pytest.mark.parametrize(("dtype", "shape"), paired(["int32", "bool", "float64"], [(-1,), (-1, 1)]))
+def test_labels_of_both_shapes_and_any_type_give_the_same_training(dtype, shape):
     expected = losses_with_labels_of((-1, 1), "float32")
     np.testing.assert_allclose(losses_with_labels_of(shape, dtype), expected, rtol=1e-6)
 

@@ -14,7 +14,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_softsets import BlendedLoss, SoftF1
+# XLA compiles for each device and shape, and changes nothing about what is summed over replicas; replicas_fit.py runs
+# the compiled kernels.
+traced = tf.function
+tf.function = lambda *args, jit_compile=None, **options: traced(*args, **options)
+
+from keras_softsets import BlendedLoss, SoftF1  # noqa: E402 - after tf.function is replaced
 
 SAMPLES, BATCH, TIME, FEATURES = 41, 12, 4, 3  # the last batch has 5 samples: 3 and 2 on two devices
 WEIGHTS = {"f1": 0.7, "bce": 1.3, "mean": 0.4, "sum": 0.01}
@@ -104,6 +109,7 @@ def everything(strategy):
 
 
 if __name__ == "__main__":
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # it costs more than the training
     cpu = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
     strategies = {"one": tf.distribute.get_strategy(), "two": tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])}

@@ -1,8 +1,9 @@
 """Trains every named loss for 20 steps under each condition on N devices and writes losses and weights to an .npz.
 
-    python replicas_train.py DEVICES OUT.npz
+    python replicas_train.py DEVICES OUT.npz [few]
 
-With two devices it also does so on one, and on two without the sum over replicas.
+With two devices it also does so on one, and on two without the sum over replicas. With "few", only one loss of each
+kind is trained with nine thresholds and in half precision: the sum over replicas is the same for all.
 
 One process for each number of devices: a second MirroredStrategy in the same process can clash with the first one's
 collectives. Tracing dominates the time, so all losses are trained side by side in one step: loss k has column k of the
@@ -29,6 +30,7 @@ from keras_softsets import _backend, losses, scores  # noqa: E402 - after tf.fun
 
 STEPS, BATCH, FEATURES, POSITIVES = 20, 48, 3, 5
 LOSSES = [loss for loss in losses.NamedLoss.__subclasses__() if loss.score_name in scores.names("cells")]
+FEW = [losses.SoftFBeta, losses.SoftMCC, losses.SoftAUROC]  # of three cells, of all, of all thresholds
 NINE = tuple(k / 10 for k in range(1, 10))
 # (thresholds, or those of the loss itself; labels; dtype policy of the model; {condition: options of `data`})
 VARIANTS = (
@@ -63,13 +65,13 @@ def data(labels, weights=False, last_batch=BATCH, positives_first=False):
 
 
 @functools.cache
-def named_losses(threshold):
-    """One of each, with the parts before and after the sum over replicas traced once for all replicas and trainings."""
+def named_losses(threshold, kinds):
+    """One of each kind, with the parts before and after the sum over replicas traced once for all of it."""
 
     def shared(function):
         return tf.function(function, autograph=False, experimental_attributes={"_noinline": True})
 
-    sums, named = {}, [loss(**({"threshold": threshold} if threshold else {})) for loss in LOSSES]
+    sums, named = {}, [loss(**({"threshold": threshold} if threshold else {})) for loss in kinds]
     for loss in named:
         evaluation = loss.evaluation
         evaluation.sum = sums.setdefault(evaluation.decision, shared(evaluation.sum))
@@ -80,26 +82,25 @@ def named_losses(threshold):
 class Trainer:
     """A linear model with one column (or one for each label) for every loss, trained by all losses at once."""
 
-    def __init__(self, strategy, threshold, labels, policy):
-        self.strategy, self.labels = strategy, labels
+    def __init__(self, strategy, threshold, labels, policy, kinds=tuple(LOSSES)):
+        self.strategy, self.labels, self.losses = strategy, labels, named_losses(threshold, kinds)
         keras.config.set_dtype_policy(policy)
         with strategy.scope():
             inputs = keras.Input((FEATURES,))
-            logits = keras.layers.Dense(labels * len(LOSSES))(inputs)
+            logits = keras.layers.Dense(labels * len(self.losses))(inputs)
             self.model = keras.Model(inputs, keras.layers.Activation("sigmoid", dtype="float32")(logits))
             self.optimizer = keras.optimizers.Adam(0.01)
             if policy == "mixed_float16":
                 self.optimizer = keras.optimizers.LossScaleOptimizer(self.optimizer)
             self.optimizer.build(self.model.trainable_variables)
-        self.losses = named_losses(threshold)
         self.variables = [*self.model.variables, *self.optimizer.variables]
         self.start = [keras.ops.convert_to_numpy(variable) for variable in self.variables]
         kernel = np.random.default_rng(1).normal(0, 0.3, size=(FEATURES, labels))
-        self.start[0] = np.tile(kernel, len(LOSSES))
+        self.start[0] = np.tile(kernel, len(self.losses))
 
     def replica_step(self, x, y, w):
         with tf.GradientTape() as tape:
-            columns = tf.split(self.model(x, training=True), len(LOSSES), 1)
+            columns = tf.split(self.model(x, training=True), len(self.losses), 1)
             values = tf.stack([loss(y, p, w) for loss, p in zip(self.losses, columns)])
             total = self.optimizer.scale_loss(tf.reduce_sum(values))
         gradients = tape.gradient(total, self.model.trainable_variables)
@@ -120,7 +121,7 @@ class Trainer:
         iterator = iter(self.strategy.experimental_distribute_dataset(batches))
         values = np.stack([self.step(iterator).numpy() for _ in range(STEPS)])
         weights = np.concatenate([self.model.get_weights()[0], self.model.get_weights()[1][None]])
-        return {"losses": values, "weights": np.stack([w.ravel() for w in np.split(weights, len(LOSSES), 1)])}
+        return {"losses": values, "weights": np.stack([w.ravel() for w in np.split(weights, len(self.losses), 1)])}
 
 
 def sizes(strategy, data):
@@ -129,7 +130,7 @@ def sizes(strategy, data):
     return [len(x) for x in strategy.experimental_local_results(last[0])]
 
 
-def main(devices, path):
+def main(devices, path, few=False):
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})  # it costs more than the training
     cpu = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * devices)
@@ -142,7 +143,8 @@ def main(devices, path):
     strategies = {"one": one, "many": many} if devices == 2 else {"many": many}
     for threshold, labels, policy, conditions in VARIANTS:
         for label, strategy in strategies.items():
-            trainer = Trainer(strategy, threshold, labels, policy)
+            kinds = FEW if few and (threshold, policy) != (None, "float32") else LOSSES
+            trainer = Trainer(strategy, threshold, labels, policy, tuple(kinds))
             for name, arguments in conditions.items():
                 results = trainer.train(data(labels, **arguments))
                 found |= {f"{name}/{key}/{label}": value for key, value in results.items()}
@@ -154,4 +156,4 @@ def main(devices, path):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2])
+    main(int(sys.argv[1]), sys.argv[2], few=sys.argv[3:] == ["few"])
