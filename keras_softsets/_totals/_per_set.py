@@ -9,7 +9,7 @@ from typing import Any
 from keras import ops
 
 from keras_softsets._backend import Tensor, as_graph, wide, without_nan_gradient
-from keras_softsets._checks import Average, ZeroDivision
+from keras_softsets._checks import Average, ZeroDivision, check_costs
 from keras_softsets._totals._cells import (
     Cells,
     importance,
@@ -98,6 +98,8 @@ def values_of_sets(
 
 def values_of_matrices(score: Score, counts: Tensor, zero_division: ZeroDivision) -> tuple[Tensor, Tensor]:
     """Scores each of several c x c matrices, (sets, classes, classes), like `values_of_sets`."""
+    if "costs" in score.parameters:  # inside the map, the error would come with the map's source code
+        check_costs("costs", score.parameters["costs"], counts.shape[-1])
     both = ops.vectorized_map(lambda c: ops.stack(value_of_matrix(score, MulticlassMatrix(c), zero_division)), counts)
     return both[:, 0], both[:, 1]
 

@@ -123,7 +123,7 @@ def answer_at_once() -> None:
     written = sys.orig_argv
     if sys.argv[:1] == ["-m"] and "-m" in written and written[written.index("-m") + 1 :][:1] == ["keras_softsets"]:
         parser().parse_args(sys.argv[1:])
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # what matters is raised, too
         _import_quietly("keras")
 
 

@@ -30,6 +30,8 @@ def compare_table(given: Any) -> None:
     groups = None if given.group is None else column_of(table, given.group, "group")
     for name in given.drop:
         column_of(table, name, "drop")
+        if name == given.label:
+            raise ValueError(f"`drop` must be a column besides the label. Received: drop={name}")
     kinds = usable_columns(table, [given.label, *given.drop, *([given.group] if given.group else [])])
     inputs, parts = inputs_of(table, kinds), split(labels.ids, groups)
     columns = preprocessing(inputs, kinds, parts[0])

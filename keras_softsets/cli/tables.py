@@ -18,7 +18,12 @@ from keras_softsets._checks import shown
 MOST_BYTES = 500 * 2**20
 MOST_CATEGORIES = 100
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "null", "none"})
-_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([ T].*)?")
+_MONTH = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_DATE = re.compile(
+    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}"
+    rf"|{_MONTH}\.? \d{{1,2}},? \d{{4}}|\d{{1,2}}[-. ]+{_MONTH}[-., ]+\d{{2,4}})([ T].*)?",
+    re.IGNORECASE,
+)
 
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+(,\d+)?")
 

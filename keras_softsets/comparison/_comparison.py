@@ -191,7 +191,8 @@ def _of_candidate(comparison: Comparison, candidate: Line, baseline: Line) -> st
         return f"No gain: {other} is the best on validation data. Keep it: {_mean(baseline)} {score} on test data."
     difference = candidate.difference
     assert difference is not None  # every line but the first has one
-    numbers = f"{difference.value:+.3f} {score} [{difference.low:+.3f}, {difference.high:+.3f}]"
+    value, interval = signed(difference).split(" ", 1)
+    numbers = f"{value} {score} {interval}"
     if difference.low > 0:
         return f"A gain: {candidate.name} has {numbers} over {other}. Use {candidate.name}."
     if difference.high < 0:
@@ -210,3 +211,9 @@ def _decided(comparison: Comparison, name: str) -> str:
 
 def _mean(line: Line) -> str:
     return f"{np.mean(line.tuned):.3f}"
+
+
+def signed(difference: Any) -> str:
+    """Returns a difference with its interval; a value that is rounded to 0 has no minus."""
+    value, low, high = (f"{round(x, 3) + 0.0:+.3f}" for x in (difference.value, difference.low, difference.high))
+    return f"{value} [{low}, {high}]"

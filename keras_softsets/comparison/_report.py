@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from keras_softsets._checks import shown
+from keras_softsets.comparison._comparison import signed
 from keras_softsets.plots._figures import COLOURS, new_figure
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def figure_of(comparison: Comparison) -> Any:
     tuned = "" if comparison.task.default is None else ", tuned"
     left.set(yticks=places, yticklabels=[line.name for line in lines], xlabel=f"{comparison.task.score.name}{tuned}")
     left.set_ylim(-0.6, len(lines) - 0.4)
+    right.locator_params(axis="x", nbins=5)  # labels with signs are wide
     right.set(xlabel=f"difference to {comparison.baseline.name}, 95 %")
     return figure
 
@@ -68,7 +70,7 @@ def columns(comparison: Comparison) -> list[str]:
 def cells(comparison: Comparison, line: Line) -> list[str]:
     """Returns one line of the table."""
     default = [] if comparison.task.default is None else [_spread(line.default)]
-    difference = "" if line.difference is None else _signed(line.difference)
+    difference = "" if line.difference is None else signed(line.difference)
     values = (_spread(line.tuned), difference, _spread(line.ranking), _spread(line.calibration))
     return [line.name, *default, *values, f"{np.mean(line.seconds):.1f}"]
 
@@ -169,7 +171,3 @@ def _row(tag: str, row: list[str], head: list[str]) -> str:
 
 def _spread(values: list[float]) -> str:
     return f"{np.mean(values):.3f}" + (f" ± {np.std(values, ddof=1):.3f}" if len(values) > 1 else "")
-
-
-def _signed(difference: Any) -> str:
-    return f"{difference.value:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"

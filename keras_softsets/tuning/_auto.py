@@ -47,6 +47,8 @@ def without_each(samples: Samples, folds: int) -> list[Samples]:
 _SAME = 1e-12
 _TIMES = np.linspace(-0.5, 1.5, 21)  # of log shares
 FOLDS = 5
+# Free offsets must be ahead by a standard error, Breiman's rule: 0.683 of a normal distribution is within one.
+_LEVEL, _RESAMPLES = 0.683, 200
 
 Tuner = Callable[[Samples, scores.Score, Any], np.ndarray]
 
@@ -54,24 +56,40 @@ Tuner = Callable[[Samples, scores.Score, Any], np.ndarray]
 def tune_auto_offsets(
     y_true: Any, y_pred: Any, score: scores.Score, sample_weight: Any, average: Any, folds: int, **options: Any
 ) -> tuple[Argmax, float]:
-    """Returns the argmax with offsets of the kind that is best on folds kept back, and the score on all data."""
+    """Returns the argmax with offsets of the kind that is best on folds kept back, and the score on all data.
+
+    The offsets are the means of those found without each fold, which depend less on single samples.
+    """
     data = (y_true, y_pred, sample_weight)
     samples = checked(*data, average=average, c_x_c=score.of == "classes", **options)
     fold = folds_of(samples.label.argmax(1), folds)
-    reached = {tuner: _on_folds(tuner, samples, score, average, fold) for tuner in (_none, _prior, _free)}
-    best = _none
-    for tuner, value in reached.items():
-        best = tuner if value > reached[best] + _SAME else best  # if equal, the simpler one
-    offsets = best(samples, score, average)
-    return Argmax(offsets=tuple(offsets)), _value(samples, score, average, offsets)
+    parts = [fold != k for k in np.unique(fold)]
+    found = {
+        tuner: np.array([_centred(tuner(_rows(samples, rows), score, average)) for rows in parts])
+        for tuner in (_none, _prior, _free)
+    }
+    kept_back = {tuner: each[np.unique(fold, return_inverse=True)[1]] for tuner, each in found.items()}
+    none, prior = (_value(samples, score, average, kept_back[tuner]) for tuner in (_none, _prior))
+    best = _prior if prior > none + _SAME else _none  # if equal, the simpler one
+    best = _free if _surely_ahead(samples, score, average, kept_back[_free], kept_back[best]) else best
+    offsets = found[best].mean(0)
+    reached = _value(samples, score, average, offsets)
+    if reached < (without := _value(samples, score, average, 0 * offsets)):
+        return Argmax(offsets=tuple(0 * offsets)), without
+    return Argmax(offsets=tuple(offsets)), reached
 
 
-def _on_folds(tuner: Tuner, samples: Samples, score: scores.Score, average: Any, fold: np.ndarray) -> float:
-    """The score of all samples, each decided with offsets that were tuned without its fold."""
-    offsets = np.zeros(samples.prediction.shape)
-    for k in np.unique(fold):
-        offsets[fold == k] = tuner(_rows(samples, fold != k), score, average)
-    return _value(samples, score, average, offsets)
+def _centred(offsets: np.ndarray) -> np.ndarray:
+    """The same decision: only differences between offsets count."""
+    return offsets - offsets.mean()
+
+
+def _surely_ahead(samples: Samples, score: scores.Score, average: Any, first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether free offsets, which could fit chance, are ahead by more than a standard error."""
+    shifted = [_log_p(samples) + offsets for offsets in (first, second)]
+    options: Any = {"threshold": "argmax", "average": average, "from_logits": True}
+    interval: Any = {"against": shifted[1], "interval": _LEVEL, "resamples": _RESAMPLES}
+    return bool(evaluate(samples.label, shifted[0], score, samples.weight, **options, **interval).low > _SAME)
 
 
 def _value(samples: Samples, score: scores.Score, average: Any, offsets: np.ndarray) -> float:

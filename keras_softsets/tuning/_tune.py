@@ -98,7 +98,8 @@ def tune_threshold(
             for offsets.
         offsets: With `decision="argmax"`: `"free"`, one for each class; or `"auto"`, which chooses between none, a
             multiple of the logarithms of the classes' shares (logit adjustment) and free ones, by cross-validation
-            inside the data: free offsets fit chance where classes are small. Defaults to `"free"`.
+            inside the data, and returns means over folds: free offsets fit chance where classes are small. Defaults
+            to `"free"`.
         interval: Confidence level such as 0.95, with which the score becomes an `Estimate`, as in `evaluate`. With
             fewer than 50 samples or 20 positives, which the result's `few` says, look at it: it says how little is
             known. It takes the decision as given, and does not know that these samples chose it. Defaults to `None`.
@@ -181,7 +182,7 @@ def tune_threshold(
 def _few(columns: Sequence[Samples]) -> str | None:
     """What is too little to choose thresholds by: of the class with the fewest positives or negatives."""
     positives = [int(np.sum(samples.label >= 0.5)) for samples in columns]
-    counts = {}
+    counts: dict[str, int] = {}
     for k, (samples, number) in enumerate(zip(columns, positives)):
         of = f" of class {k}" if len(columns) > 1 else ""
         counts |= {f"positives{of}": number, f"negatives{of}": len(samples.label) - number}

@@ -122,6 +122,7 @@ MISTAKES = {
     "output": (customers(), ["--output", __file__], "`output` must be a folder"),
     "rows": (customers(0), [], "`table` must have rows below its header"),
     "kappa": (customers(), ["--score", "kappa"], "must be cohen_kappa for 2 classes"),
+    "drop": (customers(), ["--drop", "churned"], "`drop` must be a column besides the label"),
     "costs": (customers(), ["--costs", "0 1 2 1 0 1 2 1 0"], "`costs` must have 4 numbers for the labels no, yes"),
 }
 
@@ -205,6 +206,7 @@ def test_semicolons_and_tabs(tmp_path):
         ("city", ["a", "b", "a", ""], "category"),
         ("day", ["2024-01-02", "2024-02-03 10:00", "", "2024-01-02"], "date"),
         ("day", ["31.12.2024", "1/1/24"] * 2, "date"),
+        ("day", ["Jan 31, 2024", "1 march 2024", "2-Feb-24"] * 2, "date"),
         ("same", ["x", "x"], "constant"),
         ("known", ["x", ""], "category"),
         ("user_id", ["17", "3", "99"], "id"),

@@ -9,9 +9,9 @@ import pytest
 import tensorflow as tf
 
 import keras_softsets
-from keras_softsets import Argmax, SoftF1, compare, loss_for
+from keras_softsets import Argmax, Estimate, SoftF1, compare, loss_for
 from keras_softsets.comparison import _runs
-from keras_softsets.comparison._comparison import interval_of, paired_difference, t_quantile
+from keras_softsets.comparison._comparison import interval_of, paired_difference, signed, t_quantile
 from keras_softsets.comparison._data import Answers, Part, class_weights
 from keras_softsets.comparison._task import Row, Task, expected_calibration_error, rows_of, task_of
 from keras_softsets.scores import get
@@ -230,6 +230,10 @@ def test_two_copies_of_one_loss_rarely_differ():
         over_samples = rng.normal() * 0.02  # hits all seeds alike
         inside += (found := interval_of(over_samples + rng.normal(size=5) * 0.03, 0.02**2)).low <= 0 <= found.high
     assert 0.93 <= inside / 500 <= 0.99
+
+
+def test_a_difference_that_is_rounded_to_0_has_no_minus():
+    assert signed(Estimate(-0.0001, -0.0123, 0.0004)) == "+0.000 [-0.012, +0.000]"
 
 
 def test_quantiles_of_t():
