@@ -133,6 +133,23 @@ def test_confusion_gives_the_cells(batch):
     assert float(metrics.Confusion(average="macro")(y, p)["tn"]) == pytest.approx(float(micro["tn"]) / 3)
 
 
+def test_metrics_of_equal_cells_call_one_function_without_state():
+    # TensorFlow's graph optimizer merges such calls, so that several metrics take one pass over the batch.
+    several = [SoftSetMetric(name) for name in ("f1", "precision", "recall")]
+
+    @tf.function(autograph=False, input_signature=[tf.TensorSpec([None, 1])] * 2)
+    def step(y, p):
+        for metric in several:
+            metric.update_state(y, p)
+
+    for metric in several:
+        metric.update_state([[0.0], [1.0]], [[0.3], [0.6]])
+    operations = step.get_concrete_function().graph.get_operations()
+    calls = [operation for operation in operations if "Call" in operation.type]
+    assert [call.type for call in calls] == ["PartitionedCall"] * 3
+    assert len({call.get_attr("f").name for call in calls}) == 1
+
+
 def test_several_confusions_stand_in_one_model():
     model = keras.Sequential([keras.Input((1,)), keras.layers.Identity()])
     low, high = metrics.Confusion(threshold=0.2, name="low"), metrics.Confusion(threshold=0.8, name="high")
