@@ -12,7 +12,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     try:
         (commands.compare_table if given.command == "compare" else commands.tune_predictions)(given)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         print(f"python -m keras_softsets {given.command}: {error}", file=sys.stderr)
         return 2
     return 0

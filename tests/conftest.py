@@ -68,7 +68,7 @@ QUICK = (
 # The core on another backend, for `make test-all`: one file. JAX compiles every step, and leaves these out.
 QUICK_ELSEWHERE = "test_backends.py"
 LONG_ON_JAX = re.compile(
-    r"float64_oracle\[Soft(?!F1|MCC|Tversky)|second_derivatives|move_from_the_list|\[(AUROC|Calib)|keeps_all|empty_batch"
+    r"float64_oracle\[Soft(?!F1|MCC|Tversky)|second_derivatives|move_from_the_list|\[(AUROC|Calib)|keeps_all|empty_batch|command_line"
 )
 
 
@@ -115,6 +115,16 @@ def _thrift():
         import thrift
 
         thrift.spare()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled_steps():
+    """JAX keeps all that it has compiled: 4 GB for each pytest worker, if nothing let go of it."""
+    yield
+    if BACKEND == "jax":
+        import jax
+
+        jax.clear_caches()
 
 
 @pytest.fixture(autouse=True)

@@ -84,6 +84,9 @@ if TYPE_CHECKING:
 _chosen = importlib.import_module(f"{__name__}.{keras.config.backend()}")
 
 
+WRITES_SAVED_MODELS = keras.config.backend() == "tensorflow"
+
+
 def require_tensorflow(what: str) -> None:
     """Raises an `ImportError` that says what to install, if Keras does not run on TensorFlow."""
     if keras.config.backend() != "tensorflow":

@@ -10,13 +10,14 @@ from typing import Any
 import keras
 import numpy as np
 
+from keras_softsets._backend import WRITES_SAVED_MODELS
 from keras_softsets._checks import check_folder
 from keras_softsets.cli.features import features_of, inputs_of, preprocessing, usable_columns
 from keras_softsets.cli.tables import Labels, check_rows, column_of, labels_of, numbers_of, read_table, split
 from keras_softsets.comparison import compare
 from keras_softsets.comparison._report import best_of
 from keras_softsets.evaluation import evaluate
-from keras_softsets.export import export_classifier
+from keras_softsets.export import as_classifier, export_classifier
 from keras_softsets.tuning import tune_threshold
 
 
@@ -50,10 +51,19 @@ def compare_table(given: Any) -> None:
     path = report.save(output / "report.html")
     decision = report.task.deciding(report.best_decision)
     classifier = keras.Model(columns.inputs, report.best(columns.output), name="classifier")
-    exported = export_classifier(classifier, output / "classifier", decision)
+    exported = _exported(classifier, output, decision)
     (output / "labels.json").write_text(json.dumps(dict(enumerate(labels.names)), indent=1, ensure_ascii=False))
     print(f"{report}\n\nLabels: {', '.join(f'{k} is {name}' for k, name in enumerate(labels.names))}.")
     print(f"{best_of(report)}\nReport: {path}\nClassifier: {exported}")
+
+
+def _exported(classifier: keras.Model, output: pathlib.Path, decision: Any) -> pathlib.Path | str:
+    """A SavedModel, or where there is none, a file of Keras; returns where it is."""
+    if WRITES_SAVED_MODELS:
+        return export_classifier(classifier, output / "classifier", decision)
+    path = output / "classifier.keras"
+    as_classifier(classifier, threshold=decision).save(path)
+    return path
 
 
 def network(features: int, classes: int) -> keras.Model:

@@ -12,6 +12,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_softsets._backend import require_tensorflow
 from keras_softsets.cli.tables import MOST_CATEGORIES, Table, kind_of, numbers_of
 
 _RARE = 5  # a category in fewer training rows counts as unknown
@@ -31,6 +32,8 @@ def usable_columns(table: Table, left_out: Sequence[str]) -> dict[str, str]:
             why = "is constant" if kind == "constant" else "looks like an id, different in (nearly) every row"
             print(f"Column {name or '(without a name)'} {why}: it is left out.", file=sys.stderr)
     usable = {name: kind for name, kind in kinds.items() if kind in ("number", "category")}
+    for name in (name for name, kind in usable.items() if kind == "category"):
+        require_tensorflow(f"Column {name}, which is text (leave it out with --drop {shlex.quote(name)}),")
     if not usable:
         raise ValueError("`table` must have a column to learn from besides the label. Received: none")
     return usable
@@ -97,10 +100,8 @@ def _category(tensor: Any, values: np.ndarray) -> Any:
 
 
 def features_of(columns: keras.Model, inputs: dict[str, np.ndarray], size: int = 8192) -> np.ndarray:
-    """Returns the features of all rows, block by block; only tensors of TensorFlow hold text."""
-    import tensorflow as tf
-
+    """Returns the features of all rows, block by block."""
     rows = len(next(iter(inputs.values())))
     blocks = [slice(start, start + size) for start in range(0, rows, size)]
-    tensors = ({name: tf.constant(values[block]) for name, values in inputs.items()} for block in blocks)
+    tensors = ({name: ops.convert_to_tensor(values[block]) for name, values in inputs.items()} for block in blocks)
     return np.concatenate([ops.convert_to_numpy(columns(each)) for each in tensors])

@@ -486,6 +486,25 @@ def test_what_needs_tensorflow_says_what_to_install(tmp_path):
         keras_softsets.datasets.load("wine_quality", data_dir=tmp_path, raw_dir=tmp_path)
 
 
+@elsewhere
+def test_the_command_line_compares_numbers_and_says_what_text_needs(tmp_path, capsys, rng):
+    from keras_softsets.__main__ import main
+
+    x = rng.normal(size=120).round(3)
+    rows = [f"{a},{'yes' if a + b > 0.5 else 'no'},Rome" for a, b in zip(x, rng.normal(size=120))]
+    table = tmp_path / "customers.csv"
+    table.write_text("\n".join(["x,churned,city", *(f"{row}{k % 3}" for k, row in enumerate(rows))]))
+    given = ["compare", str(table), "--label", "churned", "--output", str(tmp_path / "o"), "--seeds=1", "--epochs=1"]
+    assert main(given) == 2
+    assert "--drop city" in (said := capsys.readouterr().err)
+    assert "keras-softsets[tensorflow]" in said
+    assert main([*given, "--drop", "city"]) == 0
+    assert "classifier.keras" in capsys.readouterr().out
+    answer = keras.saving.load_model(tmp_path / "o/classifier.keras").predict({"x": x[:, None]}, verbose=0)
+    assert set(np.unique(answer["label"])) <= {0, 1}
+    assert answer["probability"].std() > 0
+
+
 # Files of other backends
 
 

@@ -13,7 +13,7 @@ import pytest
 PACKAGE = pathlib.Path(__file__).parents[2] / "keras_softsets"
 CONTRIBUTING = PACKAGE.parent / "CONTRIBUTING.md"
 FILES = sorted(PACKAGE.rglob("*.py"))
-OF_TENSORFLOW = ("_backend", "export", "datasets", "cli")
+OF_TENSORFLOW = ("_backend", "export", "datasets")
 
 
 def rooms():
@@ -77,6 +77,24 @@ def test_only_the_seam_knows_other_backends():
         if name.split(".")[0] in libraries or (name.startswith(libraries[2]) and len(name.split(".")) > 3)
     }
     assert knowing == {"_backend"}
+
+
+def test_no_other_room_asks_which_backend_it_is():
+    asked = re.compile(r"config\.backend\b|backend\.backend\(|KERAS_BACKEND|hasattr\([^)]*[\"']numpy[\"']")
+    asking = {room_of(file) for file in FILES if asked.search(file.read_text())}
+    assert asking == {"_backend"}
+
+
+def test_tensorflow_is_imported_on_use():
+    """Outside its backend, in functions; only TFDS, which `load` imports on use, has modules that need it."""
+    at_once = {
+        str(file.relative_to(PACKAGE))
+        for file in FILES
+        for node in ast.parse(file.read_text()).body
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        and any(name.split(".")[0].startswith("tensorflow") for name in modules(node))
+    }
+    assert {name for name in at_once if not name.startswith("_backend/tensorflow/")} == {"datasets/_tfds.py"}
 
 
 def test_no_file_is_long():
