@@ -5,6 +5,8 @@ import functools
 import json
 import pathlib
 import pickle
+import subprocess
+import sys
 
 import keras
 import numpy as np
@@ -126,7 +128,9 @@ def replicas(tmp_path_factory):
     @functools.cache
     def numbers(*more):
         folder = tmp_path_factory.mktemp("replicas")
-        processes.run_well(SCRIPTS / "replicas_guided.py", "numbers.npz", *more, cwd=folder)
+        # Not by `processes`, whose shortcut for the origins of operations crashes TensorFlow (2.21) in this script.
+        script = SCRIPTS / "replicas_guided.py"
+        subprocess.run([sys.executable, script, "numbers.npz", *more], cwd=folder, check=True)
         with np.load(folder / "numbers.npz") as found:
             return dict(found)
 
