@@ -10,8 +10,8 @@ import tensorflow as tf
 
 import keras_softsets
 from keras_softsets import Argmax, Estimate, SoftF1, compare, loss_for
-from keras_softsets.comparison import _runs
-from keras_softsets.comparison._comparison import interval_of, paired_difference, signed, t_quantile
+from keras_softsets.comparison import _comparison, _runs
+from keras_softsets.comparison._comparison import Comparison, interval_of, paired_difference, signed, t_quantile
 from keras_softsets.comparison._data import Answers, Part, class_weights
 from keras_softsets.comparison._task import Row, Task, expected_calibration_error, rows_of, task_of
 from keras_softsets.scores import get
@@ -230,6 +230,44 @@ def test_two_copies_of_one_loss_rarely_differ():
         over_samples = rng.normal() * 0.02  # hits all seeds alike
         inside += (found := interval_of(over_samples + rng.normal(size=5) * 0.03, 0.02**2)).low <= 0 <= found.high
     assert 0.93 <= inside / 500 <= 0.99
+
+
+class _Quick(Task):
+    """The same with F1 in NumPy: `evaluate` would trace a graph for each tuned threshold."""
+
+    def value(self, answers, threshold):
+        y, p, _ = answers
+        decided = p >= threshold
+        return float(2 * (y * decided).sum() / max(decided.sum() + y.sum(), 1))
+
+
+def compared_by_chance(seed, seeds, losses=3, n=300):
+    """A whole comparison of losses whose models differ by the seed of the training alone."""
+    rng, task = np.random.default_rng(seed), _Quick("binary", False, F1)
+    truth = rng.normal(size=8) / 2
+    trained = truth + 0.1 * rng.normal(size=8)  # what the training data say to all
+    parts = [rng.normal(size=(n, 8)) for _ in range(2)]
+    labels = [(rng.random(n) < 1 / (1 + np.exp(2 - x @ truth))).astype(float) for x in parts]
+
+    def run(name, k):
+        weights = trained + 0.1 * rng.normal(size=8)
+        said = [Answers(y, 1 / (1 + np.exp(2 - x @ weights)), None) for x, y in zip(parts, labels)]
+        return _runs.Run(name, k, 1, 1.0, task.tuned(said[0]), *said)
+
+    return Comparison(task, [[run(f"loss {k}", each) for each in range(seeds)] for k in range(losses)], load=print)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "comparisons"),
+    [(2, 20), *(pytest.param(seeds, 200, marks=pytest.mark.slow) for seeds in (1, 2, 5))],
+)
+def test_losses_that_differ_by_chance_alone_rarely_differ_in_the_verdict(seeds, comparisons, monkeypatch):
+    for name in ("ranking", "calibration_error"):
+        monkeypatch.setattr(_comparison, name, lambda *args: 0.0)
+    verdicts = [compared_by_chance(seed, seeds).verdict for seed in range(comparisons)]
+    claims = sum(verdict.startswith(("A gain", "A loss")) for verdict in verdicts)
+    assert claims <= 0.05 * comparisons + 2 * np.sqrt(0.05 * 0.95 * comparisons)
+    assert any(verdict.startswith("No difference") for verdict in verdicts)
 
 
 def test_a_difference_that_is_rounded_to_0_has_no_minus():

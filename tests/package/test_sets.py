@@ -159,3 +159,9 @@ def test_a_score_of_classes_gives_one_number():
     ids, p, _ = classes_batch()
     with pytest.raises(ValueError, match="must give a single number"):
         evaluate(ids, p, share_of_each_class)
+
+
+def test_costs_of_another_size_are_refused_in_one_sentence():
+    ids, p = np.arange(12).reshape(4, 3) % 3, np.full((4, 3, 3), 1 / 3)
+    with pytest.raises(ValueError, match=r"^`costs` must be a 3 x 3 matrix"):
+        evaluate(ids, p, "multiclass_cost", threshold="argmax", per_sample=True, costs=[[0, 2], [5, 0]])

@@ -6,7 +6,8 @@ from class_cases import classes_batch
 
 from keras_softsets import Argmax, evaluate, scores, tune_threshold
 from keras_softsets.decisions._tuned import ThresholdCurve
-from keras_softsets.tuning import _offsets
+from keras_softsets.samples import Samples
+from keras_softsets.tuning import _auto, _offsets
 from keras_softsets.tuning._auto import folds_of
 from keras_softsets.tuning._thresholds import best_of
 
@@ -104,21 +105,24 @@ def test_offsets_that_help_are_found_and_chance_is_left_alone():
     assert tune_threshold(ids, right, "f1", **options).threshold.offsets == (0, 0, 0)
 
 
-def test_auto_offsets_do_not_fit_chance():
-    """Calibrated probabilities of many small classes, on which free offsets lose accuracy."""
-    lost = {"auto": [], "free": []}
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        logits = rng.normal(size=(1160, 8)) + np.log(np.arange(1, 9))
-        p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
-        ids = (p.cumsum(1) < rng.random((1160, 1))).sum(1).clip(0, 7)
-        score, rest = "multiclass_accuracy", slice(160, None)
-        for offsets, each in lost.items():
-            found = tune_threshold(ids[:160], p[:160], score, decision="argmax", offsets=offsets)
-            without, with_them = (evaluate(ids[rest], p[rest], score, threshold=t) for t in ("argmax", found.threshold))
-            each.append(without - with_them)
-    assert np.mean(lost["auto"]) < 0.01 < np.mean(lost["free"])
-    assert max(lost["auto"]) < max(lost["free"])
+@pytest.mark.parametrize(("better", "ahead"), [(0, False), (1, False), (20, True)])
+def test_free_offsets_must_be_ahead_by_a_standard_error(better, ahead):
+    ids = np.arange(100) % 2
+    right, wrong = np.log(0.1 + 0.8 * np.eye(2)[ids]), np.log(0.1 + 0.8 * np.eye(2)[1 - ids])
+    samples = Samples(np.eye(2)[ids], np.zeros((100, 2)), np.ones((100, 1)), logits=True)
+    first = np.where(np.arange(100)[:, None] < 60 + better, right, wrong)
+    second = np.where(np.arange(100)[:, None] < 60, right, wrong)
+    assert _auto._surely_ahead(samples, scores.multiclass_accuracy, "macro", first, second) == ahead
+
+
+def test_auto_offsets_are_means_over_folds(monkeypatch):
+    ids, p, _ = classes_batch()
+    found = iter([[0.0, 3.0, 0.0, 0.0], [3.0, 3.0, 0.0, 3.0], [9.0, 9.0, 9.0, 9.0]] * 2)
+    monkeypatch.setattr(_auto, "_free", lambda *args: np.array(next(found)))
+    monkeypatch.setattr(_auto, "_surely_ahead", lambda *args: True)
+    monkeypatch.setattr(_auto, "_value", lambda samples, score, average, offsets: np.ptp(offsets))
+    tuned = tune_threshold(ids, p, decision="argmax", offsets="auto", folds=3)
+    np.testing.assert_allclose(tuned.threshold.offsets, [0.0, 1.0, -1.0, 0.0], atol=1e-12)
 
 
 @pytest.mark.parametrize(
