@@ -264,6 +264,7 @@ def compared_by_chance(seed, seeds, losses=3, n=300):
 def test_losses_that_differ_by_chance_alone_rarely_differ_in_the_verdict(seeds, comparisons, monkeypatch):
     for name in ("ranking", "calibration_error"):
         monkeypatch.setattr(_comparison, name, lambda *args: 0.0)
+    monkeypatch.setattr(_comparison, "_RESAMPLES", 200)
     verdicts = [compared_by_chance(seed, seeds).verdict for seed in range(comparisons)]
     claims = sum(verdict.startswith(("A gain", "A loss")) for verdict in verdicts)
     assert claims <= 0.05 * comparisons + 2 * np.sqrt(0.05 * 0.95 * comparisons)
