@@ -13,6 +13,21 @@ from keras_softsets.losses import PAPER_THRESHOLDS, NamedLoss
 from keras_softsets.metrics import NamedMetric
 
 _BACKEND = keras.config.backend()
+of_tensorflow = pytest.mark.skipif(_BACKEND != "tensorflow", reason="graphs and XLA are TensorFlow's")
+
+
+def digits(rtol):
+    """The tolerance of operations outside of the package, where JAX has no float64."""
+    return 1e-5 if _BACKEND == "jax" else rtol
+
+
+def since_tensorflow(*version):
+    """Whether TensorFlow is the backend, and at least of this version."""
+    if _BACKEND != "tensorflow":
+        return False
+    from keras_softsets._backend.tensorflow._graphs import TENSORFLOW
+
+    return version <= TENSORFLOW
 
 
 def _named(base, of):
@@ -75,11 +90,14 @@ def compiled_value_and_gradient(loss, y, p, w=None):
     if _BACKEND == "torch":
         return value_and_gradient(loss, y, p, w)
     given = [None if x is None else ops.convert_to_tensor(np.asarray(x, "float32")) for x in (y, p, w)]
-    step = _compiled(lambda y, p, *w: with_gradient(lambda x: loss(y, x, *w), p))
+    step = compiled(lambda y, p, *w: with_gradient(lambda x: loss(y, x, *w), p))
     return tuple(ops.convert_to_numpy(x) for x in step(*(x for x in given if x is not None)))
 
 
-def _compiled(function):
+def compiled(function):
+    """The function as a step runs it: a graph of TensorFlow, compiled by JAX, as it is with PyTorch."""
+    if _BACKEND == "torch":
+        return function
     if _BACKEND == "jax":
         import jax
 

@@ -72,3 +72,16 @@ class _Live(keras.StatelessScope):
             self.outer.add_update(update)
         elif variable._value is not None:
             io_callback(lambda value: variable._direct_assign(jnp.asarray(value)), None, jax.lax.stop_gradient(value))
+
+
+def seeing_the_same(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Lets a function that JAX calls later, such as a gradient, read variables as where it was made."""
+    made_in = stateless_scope.get_stateless_scope()
+    if not isinstance(made_in, _Live):
+        return function
+
+    def wrapped(*args: Any) -> Any:
+        with _Live(made_in.outer):
+            return function(*args)
+
+    return wrapped

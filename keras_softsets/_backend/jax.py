@@ -23,6 +23,7 @@ from keras import ops
 
 from keras_softsets._backend import _single
 from keras_softsets._backend._jax_tracing import is_eager as is_eager
+from keras_softsets._backend._jax_tracing import seeing_the_same
 from keras_softsets._backend._jax_tracing import untraced as untraced
 from keras_softsets._backend._neutral import assert_in_graph as assert_in_graph
 from keras_softsets._backend._neutral import gather_samples as gather_samples
@@ -244,7 +245,7 @@ def or_zero(x: Tensor) -> Tensor:
 
 def with_gradient(function: Callable[[Tensor], Tensor], slope: Callable[[Tensor, Tensor], Tensor]) -> Any:
     """A function of p with a gradient of its own, slope(p, upstream), which can be differentiated again."""
-    found = jax.custom_vjp(function)
+    found, slope = jax.custom_vjp(function), seeing_the_same(slope)
     found.defvjp(lambda p: (function(p), p), lambda p, upstream: (slope(p, upstream),))
     return found
 

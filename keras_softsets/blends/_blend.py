@@ -80,7 +80,8 @@ class BlendedLoss(keras.losses.Loss):
     @property
     def weights(self) -> dict[str, float]:
         """The current weights."""
-        return dict(zip(self.parts, map(float, ops.convert_to_numpy(self._weights))))
+        weights = ops.convert_to_numpy(self._weights)
+        return {name: float(str(weight)) for name, weight in zip(self.parts, weights)}  # of a float32, its own digits
 
     def set_weights(self, weights: Mapping[str, float] | Sequence[float]) -> None:
         """Changes the weights of all parts, even between two training steps."""

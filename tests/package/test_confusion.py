@@ -2,11 +2,12 @@
 
 import itertools
 
+import keras
 import numpy as np
 import pytest
 import reference
-import tensorflow as tf
-from cases import NINE
+from cases import NINE, of_tensorflow
+from keras import ops
 
 from keras_softsets import LinearHeaviside, TabulatedHeaviside, confusion_matrix
 
@@ -32,9 +33,10 @@ def test_cells_are_the_papers(name, thresholds, classes, weighted, rng):
     w = rng.random((301, classes)) + 0.1 if weighted else None
     cells = confusion_matrix(y, p, w, threshold=thresholds, heaviside=name)
     expected = reference.cells(y, p, w, thresholds=thresholds, heaviside=reference.HEAVISIDES[name])
-    np.testing.assert_allclose(as_array(cells), expected, rtol=1e-5, atol=1e-5)
+    small = 1e-5 if keras.config.backend() == "tensorflow" else 1e-6 * expected.max()  # elsewhere, fn and tn are rests
+    np.testing.assert_allclose(as_array(cells), expected, rtol=1e-5, atol=small)
     assert cells.tp.shape == (len(thresholds), classes)
-    assert cells.tp.dtype == "float32"
+    assert ops.dtype(cells.tp) == "float32"
 
 
 @pytest.mark.parametrize("heaviside", ["linear", "sigmoid", "step", TabulatedHeaviside()], ids=str)
@@ -115,8 +117,8 @@ def test_label_types(dtype):
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
 def test_sums_are_float32_whatever_the_type_of_the_predictions(dtype):
-    p = tf.cast(tf.fill([200_000], 0.75), dtype)
-    cells = confusion_matrix(tf.ones(200_000), p)  # float16 sums would overflow at 65,504
+    p = ops.cast(ops.full([200_000], 0.75), dtype)
+    cells = confusion_matrix(ops.ones(200_000), p)  # float16 sums would overflow at 65,504
     assert float(cells.tp[0, 0]) == pytest.approx(180_000, rel=1e-5)
 
 
@@ -169,7 +171,10 @@ def test_thresholds_keep_the_users_order(rng):
     np.testing.assert_allclose(as_array(forward), as_array(backward)[:, ::-1], rtol=1e-6)
 
 
+@of_tensorflow
 def test_inside_a_graph_with_unknown_shapes(rng):
+    import tensorflow as tf
+
     y, p = rng.integers(0, 2, (20, 3)), rng.random((20, 3)).astype("float32")
 
     @tf.function(input_signature=[tf.TensorSpec(None, tf.int64), tf.TensorSpec([None, None], tf.float32)])

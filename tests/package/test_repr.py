@@ -5,7 +5,7 @@ import re
 
 import keras
 import pytest
-import tensorflow as tf
+from cases import of_tensorflow
 
 import keras_softsets
 from keras_softsets import (
@@ -73,7 +73,10 @@ def test_what_cannot_be_saved_is_shown():
     assert str(metrics.F1(threshold=0.3)) == "F1(threshold=0.3)"
 
 
+@of_tensorflow
 def test_a_blend_is_shown_inside_a_graph_with_its_weights_of_now():
+    import tensorflow as tf
+
     blend = BlendedLoss({"f1": SoftF1(), "bce": keras.losses.BinaryCrossentropy()})
     blend.set_weights({"f1": 0.5, "bce": 2.0})
     shown = []

@@ -11,7 +11,7 @@ import keras
 import numpy as np
 import pytest
 import reference
-import tensorflow as tf
+from cases import compiled, digits, since_tensorflow, with_gradient
 from keras import ops
 
 from keras_softsets import (
@@ -26,7 +26,6 @@ from keras_softsets import (
     scores,
     tune_threshold,
 )
-from keras_softsets._backend.tensorflow._graphs import TENSORFLOW
 from keras_softsets._totals import averaged
 from keras_softsets.scores._registry import RESERVED
 
@@ -40,11 +39,9 @@ def random_cells(rng, thresholds=3, classes=4):
 
 
 def gradient_in_cells(function, cells):
-    cells = [tf.constant(cell, tf.float64) for cell in cells]
-    with tf.GradientTape() as tape:
-        tape.watch(cells)
-        value = tf.reduce_sum(function(ConfusionMatrix(*cells)))
-    return np.stack(tape.gradient(value, cells, unconnected_gradients="zero"))
+    stacked = ops.convert_to_tensor(np.stack(cells), "float64")
+    found = with_gradient(lambda x: ops.sum(function(ConfusionMatrix(*ops.unstack(x, 4)))), stacked)[1]
+    return ops.convert_to_numpy(found)
 
 
 def test_every_score_has_its_reference():
@@ -62,7 +59,7 @@ def test_values_and_gradients_are_the_references(name, parameters, rng):
     cells = reference.cells(y, p, thresholds=(0.2, 0.5, 0.8))
     function = scores.get(name, **parameters)
     np.testing.assert_allclose(
-        function(ConfusionMatrix(*cells)), reference.SCORES[name](*cells, **parameters), rtol=1e-10
+        function(ConfusionMatrix(*cells)), reference.SCORES[name](*cells, **parameters), rtol=digits(1e-10)
     )
     expected = reference.gradient(lambda c: reference.SCORES[name](*c, **parameters).sum(), cells, 1e-5)
     np.testing.assert_allclose(gradient_in_cells(function, cells), expected, rtol=1e-5, atol=1e-8)
@@ -79,7 +76,7 @@ def test_nothing_divided_by_nothing_is_zero_with_a_quiet_gradient(name, empty):
     value = np.asarray(function(cells))
     assert np.isfinite(value).all()
     if not function.curve:  # what an area is without positives or negatives, the references do not say
-        np.testing.assert_allclose(value, reference.SCORES[name](*cells), rtol=1e-12)
+        np.testing.assert_allclose(value, reference.SCORES[name](*cells), rtol=digits(1e-12))
     assert np.abs(gradient_in_cells(function, cells)).max() < 1e3
     if empty == "all":
         assert not function.curve or not value.any()
@@ -87,7 +84,7 @@ def test_nothing_divided_by_nothing_is_zero_with_a_quiet_gradient(name, empty):
 
 
 def test_almost_nothing_divided_by_almost_nothing_has_its_value_and_a_bounded_gradient():
-    for tiny in (1e-7, 1e-12, 1e-30, 1e-38):
+    for tiny in (1e-7, 1e-12, 1e-30, *([] if keras.config.backend() == "jax" else [1e-38])):
         cells = ConfusionMatrix(*(np.full((1, 1), cell) for cell in (tiny, 3 * tiny, 5.0, 7.0)))
         assert float(scores.precision(cells)[0, 0]) == pytest.approx(0.25)
         assert np.isfinite(gradient_in_cells(scores.precision, cells)).all()
@@ -106,7 +103,7 @@ def test_scores_do_not_depend_on_the_scale_of_the_weights(rng):
 
 def test_identities(rng):
     cells = random_cells(rng)
-    close = lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-10)
+    close = lambda a, b: np.testing.assert_allclose(a, b, rtol=digits(1e-10))
     close(scores.f1(cells), scores.f_beta(cells, beta=1))
     close(scores.f1(cells), scores.tversky(cells))
     close(scores.jaccard(cells), scores.tversky(cells, alpha=1, beta=1))
@@ -129,7 +126,7 @@ def test_areas_of_perfect_constant_and_reversed_rankings(rng):
         assert float(scores.pr_auc(constant)[0]) == pytest.approx(y.mean(), rel=1e-5)
 
 
-@pytest.mark.parametrize("kind", [int, np.int64, lambda x: tf.constant(x, "int32"), lambda x: [[x]]])
+@pytest.mark.parametrize("kind", [int, np.int64, lambda x: ops.convert_to_tensor(x, "int32"), lambda x: [[x]]])
 def test_counts_are_cells_too(kind):
     cells = (4, 1, 2, 3)
     for name in OURS:
@@ -152,13 +149,14 @@ def test_areas_do_not_depend_on_the_order_of_the_thresholds(rng):
 @pytest.mark.parametrize("name", OURS)
 def test_averaging(name, average, rng):
     cells = reference.cells(rng.random((40, 4)) < 0.4, rng.random((40, 4)), thresholds=(0.2, 0.5, 0.8))
-    value = averaged(scores.get(name), ConfusionMatrix(*cells), average)
-    np.testing.assert_allclose(value, reference.score(name, cells, average), rtol=1e-8)
+    value = averaged(scores.get(name), ConfusionMatrix(*map(ops.convert_to_tensor, cells)), average)
+    np.testing.assert_allclose(value, reference.score(name, cells, average), rtol=digits(1e-8))
 
 
 def test_a_weighted_average_without_any_positive_is_the_mean():
     zero = np.zeros((1, 3))
-    cells = ConfusionMatrix(zero, np.array([[2.0, 0.0, 4.0]]), zero, zero + 1)
+    cells = (zero, np.array([[2.0, 0.0, 4.0]]), zero, zero + 1)
+    cells = ConfusionMatrix(*map(ops.convert_to_tensor, cells))
     assert float(averaged(scores.accuracy, cells, "weighted")) == pytest.approx((1 / 3 + 1 + 1 / 5) / 3)
     assert float(averaged(scores.f1, cells, "weighted", zero_division=1.0)) == pytest.approx(1 / 3)
     assert float(averaged(scores.f1, cells, "weighted", zero_division="ignore")) == 0
@@ -271,7 +269,7 @@ def test_a_score_that_is_not_floating_fails_the_kit_and_at_first_use():
     def product(cells):
         return scores.recall(cells) * at_least(cells)
 
-    for function in (at_least, product) if TENSORFLOW >= (2, 21) else (at_least,):  # an older one refuses the product
+    for function in (at_least, product) if since_tensorflow(2, 21) else (at_least,):  # others refuse or allow it
         with pytest.raises(ValueError, match="must return floating-point values"):
             check_score(function)
 
@@ -322,7 +320,7 @@ def test_a_function_that_cannot_be_hashed_is_a_score():
     assert float(loss([0, 1], [0.0, 1.0])) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("make", [tf.constant, tf.Variable, keras.Variable])
+@pytest.mark.parametrize("make", [ops.convert_to_tensor, keras.Variable])
 def test_a_score_may_hold_a_tensor_or_a_variable(make, rng):
     penalty = make(3.0)
     y, p = rng.integers(0, 2, 50), rng.random(50)
@@ -333,8 +331,7 @@ def test_a_score_may_hold_a_tensor_or_a_variable(make, rng):
     def plain(cells):
         return cells.tp / (cells.tp + 3.0 * cells.fp + 1)
 
-    compiled = tf.function(SoftSetLoss(held), jit_compile=True)
-    for loss in (SoftSetLoss(held), compiled):
+    for loss in (SoftSetLoss(held), compiled(SoftSetLoss(held))):
         assert float(loss(y, p)) == pytest.approx(float(SoftSetLoss(plain)(y, p)), rel=1e-6)
     assert evaluate(y, p, held) == pytest.approx(evaluate(y, p, plain), rel=1e-6)
 
