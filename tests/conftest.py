@@ -72,8 +72,7 @@ LONG_ON_JAX = re.compile(
 )
 
 
-# Coverage makes a test a third slower. What these run, others run too, so it is not counted here; of a test with many
-# cases, it is counted for the first and the last.
+# Coverage makes a test a third slower. What these run, others run too, so it is not counted here.
 UNCOUNTED = (
     "test_backends.py",
     "test_definition.py",
@@ -89,17 +88,12 @@ UNCOUNTED = (
 
 def pytest_collection_modifyitems(items):
     """The longest files first: each file goes to one pytest worker, and none should get them at the end."""
-    counted = {item for ends in (items, reversed(items)) for item in {_function(item): item for item in ends}.values()}
     for item in items:
         if _is_quick(item):
             item.add_marker("quick")
-        if item not in counted or item.path.name in UNCOUNTED or item.path.parent.name != "package":
+        if item.path.name in UNCOUNTED or item.path.parent.name != "package":
             item.add_marker("no_cover")
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
-
-
-def _function(item):
-    return item.path, item.name.split("[")[0]
 
 
 def _is_quick(item):

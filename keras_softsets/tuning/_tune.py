@@ -147,11 +147,12 @@ def tune_threshold(
         _check_offsets(average, curve, at_least, plateau, folds, offsets)
         data = (y_true, y_pred, resolved, sample_weight, average)
         settings: Any = {"ignore_class": ignore_class, "from_logits": from_logits}
+        c_x_c = resolved.of == "classes"
         if offsets == "auto":
             found = TunedThreshold(*tune_auto_offsets(*data, folds or FOLDS, **settings))
         else:
             found = TunedThreshold(*tune_offsets(*data, **settings))
-        found.few = _few_classes(checked(y_true, y_pred, sample_weight, average=average, c_x_c=True, **settings))
+        found.few = _few_classes(checked(y_true, y_pred, sample_weight, average=average, c_x_c=c_x_c, **settings))
         return _with_interval(found, interval, y_true, y_pred, resolved, sample_weight, average=average, **settings)
     if offsets != "free":
         raise ValueError(f"`offsets` must be 'free' unless decision='argmax'. Received: offsets={offsets!r}")
