@@ -91,7 +91,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if _is_quick(item):
             item.add_marker("quick")
-        if item.path.name in UNCOUNTED or item.path.parent.name != "package":
+        if item.path.name in UNCOUNTED or item.path.parent.name not in ("package", "datasets"):
             item.add_marker("no_cover")
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
