@@ -94,8 +94,8 @@ def compiled_value_and_gradient(loss, y, p, w=None):
     return tuple(ops.convert_to_numpy(x) for x in step(*(x for x in given if x is not None)))
 
 
-def compiled(function):
-    """The function as a step runs it: a graph of TensorFlow, compiled by JAX, as it is with PyTorch."""
+def compiled(function, xla=None):
+    """The function as a step runs it: a graph of TensorFlow, or XLA's, compiled by JAX, as it is with PyTorch."""
     if _BACKEND == "torch":
         return function
     if _BACKEND == "jax":
@@ -104,7 +104,7 @@ def compiled(function):
         return jax.jit(function)
     import tensorflow as tf
 
-    return tf.function(function)
+    return tf.function(function, jit_compile=xla)
 
 
 def _of_tensorflow(function, x, upstream):

@@ -11,7 +11,7 @@ import keras
 import numpy as np
 import pytest
 import reference
-from cases import compiled, digits, since_tensorflow, with_gradient
+from cases import compiled, digits, of_tensorflow, since_tensorflow, with_gradient
 from keras import ops
 
 from keras_softsets import (
@@ -320,7 +320,15 @@ def test_a_function_that_cannot_be_hashed_is_a_score():
     assert float(loss([0, 1], [0.0, 1.0])) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("make", [ops.convert_to_tensor, keras.Variable])
+def variable_of_tensorflow(value):
+    import tensorflow as tf
+
+    return tf.Variable(value)
+
+
+@pytest.mark.parametrize(
+    "make", [ops.convert_to_tensor, keras.Variable, pytest.param(variable_of_tensorflow, marks=of_tensorflow)]
+)
 def test_a_score_may_hold_a_tensor_or_a_variable(make, rng):
     penalty = make(3.0)
     y, p = rng.integers(0, 2, 50), rng.random(50)
@@ -331,7 +339,7 @@ def test_a_score_may_hold_a_tensor_or_a_variable(make, rng):
     def plain(cells):
         return cells.tp / (cells.tp + 3.0 * cells.fp + 1)
 
-    for loss in (SoftSetLoss(held), compiled(SoftSetLoss(held))):
+    for loss in (SoftSetLoss(held), compiled(SoftSetLoss(held), xla=True)):
         assert float(loss(y, p)) == pytest.approx(float(SoftSetLoss(plain)(y, p)), rel=1e-6)
     assert evaluate(y, p, held) == pytest.approx(evaluate(y, p, plain), rel=1e-6)
 
